@@ -1,0 +1,24 @@
+"""srlite learns to describe item-specific behaviour in clips from clinical outcomes.
+
+The jobs are plain functions, for notebooks as for the command line:
+
+    srlite.train(items_csv, videos, run=...)            -> TrainingResult
+    srlite.evaluate(items_csv, videos, run=...)         -> Evaluation
+    srlite.assess([clip], "30_1", run=...)              -> iterator of Assessment or Failed
+
+They are imported when first asked for: `import srlite` loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+_JOBS = {"train": "srlite.training.job", "evaluate": "srlite.evaluation.protocol", "assess": "srlite.assessing"}
+
+
+def __getattr__(name: str):
+    if name in _JOBS:
+        return getattr(importlib.import_module(_JOBS[name]), name)
+    raise AttributeError(f"module 'srlite' has no attribute {name!r}")

@@ -1,0 +1,158 @@
+"""Every setting and its default, in one place; presets of models.toml override some of them.
+
+Frozen and validated: an unknown name or a value that cannot be meant is refused when the settings are made. A run keeps
+its settings in config.toml and is resumed with the same.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from srlite.errors import InputError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+Term = Literal["outcome", "unrelated", "relevance", "quality"]
+How = Literal["child", "per-item", "site", "column"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Video(_Part):
+    """How a clip is read. `max_pixels` is the area of one picture; `limit_s` the seconds that reading one clip may take."""
+
+    frames: Annotated[int, Field(ge=2, multiple_of=2)] = 32
+    max_pixels: Annotated[int, Field(ge=1024)] = 200_704
+    limit_s: Positive = 120.0
+
+
+class Models(_Part):
+    """Names of models.toml, or paths. `quantise`: the descriptor's base in 4 bit (NF4)."""
+
+    descriptor: str = "qwen3-vl-8b"
+    judge: str = "qwen3-8b"
+    judge_family: str = "qwen3"
+    quantise: bool = False
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+
+class Sampling(_Part):
+    """A group of descriptions (paper: 16). Temperature 1 and top_p 1: the log-probabilities recorded are those trained on."""
+
+    group: Annotated[int, Field(ge=2)] = 16
+    max_new_tokens: Count = 128
+    temperature: Positive = 1.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+
+class RewardSettings(_Part):
+    """Which of the four terms are in force (the paper's ablation leaves some out)."""
+
+    terms: tuple[Term, ...] = ("outcome", "unrelated", "relevance", "quality")
+
+
+class Grpo(_Part):
+    """The objective. `delta` is added to the group's standard deviation; `beta` weighs the KL to the base model."""
+
+    clip: Positive = 0.2
+    beta: Annotated[float, Field(ge=0)] = 0.04
+    delta: Positive = 1e-4
+    ratio: Literal["token", "sequence"] = "token"
+    max_gradient_norm: Positive = 1.0
+
+
+class Schedule(_Part):
+    """Rounds over all training pairs, in slices: sample, judge, update. A slice is what is on disk between turns."""
+
+    rounds: Count = 5
+    slice_pairs: Count = 64
+    epochs: Count = 2
+    batch_pairs: Count = 8
+    learning_rate: Positive = 1e-5
+    mismatched_share: Annotated[float, Field(ge=0, lt=1)] = 0.25
+
+
+class SplitSettings(_Part):
+    """`how` None: by child when there is a child column, per item otherwise."""
+
+    how: How | None = None
+    test_fraction: Share = 0.10
+    validation_fraction: Share = 0.10
+
+
+class JudgeSettings(_Part):
+    """The judge's window and thresholds. Yes from probability `threshold` on; less mass than `min_mass` is unscored, as is
+    a probability within `unsure_band` of the threshold."""
+
+    n_ctx: Count = 8192
+    n_batch: Count = 2048
+    n_seq_max: Annotated[int, Field(ge=8, le=256)] = 64
+    gpu_layers: int = -1
+    min_mass: Share = 0.5
+    threshold: Share = 0.5
+    unsure_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    limit_s: Positive = 600.0
+
+
+class Cache(_Part):
+    """Where features, frames and verdicts are kept between runs: at most `max_gb` of features."""
+
+    max_gb: Annotated[float, Field(ge=0)] = 100.0
+
+
+class Settings(_Part):
+    seed: Annotated[int, Field(ge=0)] = 0
+    threads: Annotated[int, Field(ge=0)] = 0
+    """CPU threads of the descriptor and of the judge; 0: the cores of this machine."""
+    video: Video = Video()
+    models: Models = Models()
+    sampling: Sampling = Sampling()
+    reward: RewardSettings = RewardSettings()
+    grpo: Grpo = Grpo()
+    schedule: Schedule = Schedule()
+    split: SplitSettings = SplitSettings()
+    judge: JudgeSettings = JudgeSettings()
+    cache: Cache = Cache()
+
+
+def settings_from(values: Mapping[str, object], *, where: str) -> Settings:
+    """Validated settings. Raises InputError naming the setting."""
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"setting {name}: {first['msg']}", where=where,
+                         remedy="See srlite/config.py for every setting, its meaning and its default.") from None
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings of a run (config.toml)."""
+    try:
+        return settings_from(tomllib.loads(path.read_text(encoding="utf-8")), where=str(path))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"the settings cannot be read: {error}", where=str(path)) from None
+
+
+def settings_toml(settings: Settings) -> str:
+    """As TOML text; read_settings of it gives the same settings."""
+    import tomli_w
+
+    return tomli_w.dumps(settings.model_dump(mode="json", exclude_none=True))
+
+
+def merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """Nested tables, `over` winning."""
+    out = dict(base)
+    for name, value in over.items():
+        both = isinstance(value, Mapping) and isinstance(out.get(name), Mapping)
+        out[name] = merged(out[name], value) if both else value
+    return out

@@ -1,0 +1,162 @@
+"""Everything that a person sees in the terminal. Data goes to stdout, the rest to stderr.
+
+Text that a user or a model wrote is shown as it is, never read as markup; control characters become visible marks.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from srlite.errors import SrliteError
+
+_COLOUR = {"pass": "green", "fail": "red", "unable_to_assess": "yellow", None: "magenta"}
+_WORDS = {"pass": "pass", "fail": "fail", "unable_to_assess": "unable to assess", None: "no decision (unscored)"}
+NOT_A_DEVICE = "An observation aid for research and pilots, not a diagnostic device. Watch the clip; overrule where needed."
+DEMONSTRATION = "demonstration model"
+
+
+def plain(text: str) -> str:
+    """`text` without anything that a terminal would obey: control and direction characters become U+FFFD."""
+    return "".join(c if c.isprintable() or c in "\n" else "\ufffd" for c in text)
+
+
+class Screen:
+    """stdout for data and stderr for everything else; `quiet` silences the latter but for errors."""
+
+    def __init__(self, *, quiet: bool = False):
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")  # a terminal without a character shows a mark, not a traceback
+        self.out = Console(highlight=False)
+        self.err = Console(stderr=True, highlight=False)
+        self.quiet = quiet
+
+    def json(self, document: Mapping[str, object]) -> None:
+        print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), file=sys.stdout)
+
+    def note(self, text: str) -> None:
+        if not self.quiet:
+            self.err.print(Text(plain(text), style="dim"))
+
+    def say(self, text: str, style: str = "") -> None:
+        if not self.quiet:
+            self.err.print(Text(plain(text), style=style))
+
+    def error(self, error: SrliteError) -> None:
+        where = f"{error.where}: " if error.where else ""
+        self.err.print(Text.assemble(("error: ", "bold red"), plain(f"{where}{error.message}")))
+        if error.remedy:
+            self.err.print(Text(plain(error.remedy)))
+
+    # ---- results ----------------------------------------------------------------------------------------------------
+
+    def assessment(self, document: Mapping) -> None:
+        """One assessment: the description first, then what the judge made of it."""
+        item, decision = document["item"], document["decision"]
+        answers = Table(box=None, pad_edge=False, show_header=False)
+        for name in ("evidence", "met", "relevant", "well_formed", "abstains", "echo"):
+            verdict = document["verdicts"][name]
+            p = verdict["probability"]
+            answers.add_row(Text(_QUESTION_WORDS[name], style="dim"), verdict["answer"],
+                            Text("" if p is None else f"p(yes) {p:.2f}", style="dim"))
+        lines = [
+            Text(plain(f"{item['code']}  {item['name']}")), Text(plain(f"criterion: {item['criterion']}"), style="dim"),
+            Text(), Text(plain(document["description"] or "(nothing was written)"), style="bold"), Text(),
+            Text.assemble("decision: ", (_WORDS[decision], f"bold {_COLOUR[decision]}")), answers,
+            *(Text(plain(f"! {w}"), style="yellow") for w in document["warnings"]), Text(), Text(NOT_A_DEVICE, style="dim")]
+        title = plain(Path(str(document["clip"]["path"])).name) + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
+        self.out.print(Panel(Group(*lines), title=Text(title), width=min(100, self.out.width)))
+
+    def evaluation(self, document: Mapping) -> None:
+        """Arms side by side, then item by item."""
+        arms, title = document["arms"], "Evaluation" + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
+        table = Table(title=title, caption="95 % Wilson intervals; positive class: pass")
+        table.add_column("")
+        for arm in arms:
+            table.add_column(arm, justify="right")
+        for label, name in (("accuracy", "accuracy"), ("abstains on unrelated pairs", "abstention"),
+                            ("relevant", "relevance"), ("true of the clip", "truth")):
+            if all(name in figures for figures in arms.values()):
+                table.add_row(label, *(_interval(figures[name]) for figures in arms.values()))
+        table.add_row("items with recall > 0.5",
+                      *(f"{a['items_recall_above_half']} of {len(a['items'])}" for a in arms.values()))
+        table.add_row("tokens a description", *(_number(a["length_tokens"], 1) for a in arms.values()))
+        self.out.print(table)
+        self._items(arms)
+
+    def _items(self, arms: Mapping) -> None:
+        table = Table(title="Recall and precision by item", caption="n/a: no such cases in the test part")
+        table.add_column("item")
+        for arm in arms:
+            table.add_column(f"{arm}\nrecall", justify="right")
+            table.add_column("precision", justify="right")
+        for code in next(iter(arms.values()))["items"]:
+            cells = [_number(a["items"][code][f], 2) for a in arms.values() for f in ("recall", "precision")]
+            table.add_row(plain(code), *cells)
+        self.out.print(table)
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        table = Table(title=title)
+        for column in columns:
+            table.add_column(column)
+        for row in rows:
+            table.add_row(*(Text(plain(cell)) for cell in row))
+        self.out.print(table)
+
+    def bar(self) -> Bar:
+        return Bar(self)
+
+
+_QUESTION_WORDS = {"evidence": "enough evidence", "met": "criterion met", "relevant": "about the item",
+                   "well_formed": "well formed", "abstains": "declines to assess", "echo": "only echoes the criterion"}
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "n/a" if value is None else f"{value:.{digits}f}"
+
+
+def _interval(p: Mapping) -> str:
+    return "n/a" if p["value"] is None else f"{p['value']:.3f} [{p['low']:.2f}, {p['high']:.2f}] n={p['n']}"
+
+
+class Bar:
+    """One progress line on a terminal; elsewhere nothing moves and only finished things are told."""
+
+    def __init__(self, screen: Screen):
+        self._screen = screen
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(),
+            TextColumn("{task.fields[info]}", style="dim"), console=screen.err, transient=True,
+            disable=screen.quiet or not screen.err.is_terminal)
+        self._task = self._progress.add_task("", total=None, info="")
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, what: str, done: int, total: int, info: str = "") -> None:
+        self._progress.update(self._task, description=what, completed=done, total=total, info=info)
+
+    def slice_done(self, f: Mapping, left_s: float) -> None:
+        """The figures of a finished slice, one line."""
+        parts = [f"round {f['round']} slice {f['slice']}", f"reward {_number(f['reward'], 2)}"]
+        parts += [f"{name} {_number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")]
+        parts += [f"no signal {f['zero_signal_share']:.0%}", f"KL {_number(f['kl'], 3)}",
+                  f"{f['length_tokens']:.0f} tokens", f"cache hits {f['cache_hits']}"]
+        if f["unscored_share"]:
+            parts.append(f"unscored {f['unscored_share']:.1%}")
+        if f["validation"] is not None:
+            parts.append(f"validation {f['validation']:.3f}")
+        self._screen.say("  ".join([*parts, f"about {left_s / 60:.0f} min left"]))

@@ -1,0 +1,132 @@
+"""`srlite demo`: the whole story on rendered clips and the bundled models.
+
+    1  a small clinic's year: clips, outcomes, children           data/
+    2  train an adapter from the outcomes                         run/
+    3  evaluate the test children before and after
+    4  assess three clips, one of them wrong before and right after
+
+Everything is made by demonstration models of a drawn world, and says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from srlite.assessing import Failed, assess, assessment_json
+from srlite.console import DEMONSTRATION, Screen
+from srlite.demo.clips import write_dataset
+from srlite.demo.world import ITEMS, clinic
+from srlite.describing import Decided
+from srlite.errors import SrliteError, UsageError
+from srlite.evaluation.protocol import Evaluation, evaluate, evaluation_json
+from srlite.training.job import train
+from srlite.training.progress import Note, Progress, SliceDone
+
+FIRST_WORLD = 20
+"""Seed 0 of the demonstration; worlds below are those of the examples and of the models' own training."""
+CLIPS_PER_ITEM = 20
+CHILDREN_PER_AGE = 26
+UNSEEN_SHARE = 0.05
+SPLIT = {"how": "child", "test_fraction": 0.30, "validation_fraction": 0.10}
+ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A test clip worth looking at, and why."""
+
+    why: str
+    before: Decided
+    after: Decided
+
+
+def tell_story(folder: Path, *, seed: int, screen: Screen, show: bool) -> dict[str, object]:
+    """Run the demonstration in `folder`; returns a document of schema srlite.demo/1."""
+    if (folder / "run").exists() or (folder / "data").exists():
+        raise UsageError("the demonstration was already run here", where=str(folder), remedy="Give another folder.")
+    began = time.monotonic()
+    screen.say(f"srlite demo: everything below comes from a {DEMONSTRATION} in a drawn world", "bold")
+    with screen.bar() as bar:
+        items_csv = _render(folder / "data", seed, bar)
+        screen.say(f"1  rendered {len(ITEMS) * CLIPS_PER_ITEM} clips: {folder / 'data'} ({_minutes(began)})")
+        videos, run = folder / "data" / "videos", folder / "run"
+        trained = train(items_csv, videos, run=run, preset="tiny", tell=_teller(screen, bar),
+                        over={"seed": seed, "split": SPLIT, "schedule": {"rounds": ROUNDS}})
+        screen.say(f"2  trained {trained.steps} steps: {run} ({_minutes(began)})")
+        found = evaluate(items_csv, videos, run=run, compare_base=True,
+                         tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total))
+        screen.say(f"3  evaluated: {run / 'evaluation.json'} ({_minutes(began)})")
+    chosen = _chosen(found)
+    assessments = _assess(chosen, videos, run)
+    screen.say("4  assessed three test clips")
+    document = {"schema": "srlite.demo/1", "demonstration": True, "folder": str(folder), "seed": seed,
+                "minutes": round((time.monotonic() - began) / 60, 1), "evaluation": evaluation_json(found),
+                "assessments": [{"why": c.why, "outcome": c.after.pair.outcome, "before": c.before.description,
+                                 "before_decision": c.before.decision, "assessment": a}
+                                for c, a in zip(chosen, assessments, strict=True)]}
+    if show:
+        _show(document, screen)
+    return document
+
+
+def _render(folder: Path, seed: int, bar) -> Path:
+    total = len(ITEMS) * CLIPS_PER_ITEM
+    scenes = clinic(FIRST_WORLD + seed, CLIPS_PER_ITEM, children=CHILDREN_PER_AGE, unseen_share=UNSEEN_SHARE)
+    return write_dataset(scenes, folder, tick=lambda done: bar.show("render clips", done, total))
+
+
+def _teller(screen: Screen, bar):
+    def tell(event):
+        if isinstance(event, Progress):
+            bar.show(f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}",
+                     event.done, event.total)
+        elif isinstance(event, SliceDone):
+            bar.slice_done(event.figures, event.left_s)
+        elif isinstance(event, Note):
+            screen.note(event.text)
+    return tell
+
+
+def _chosen(found: Evaluation) -> list[Chosen]:
+    """Three kinds of clip; fewer where the test part has none of a kind."""
+    pairs = list(zip(found.arms["base"].decided, found.arms["adapted"].decided, strict=True))
+    right = lambda d: d.decision == (d.pair.outcome or "unable_to_assess")  # noqa: E731
+    kinds = (
+        ("wrong before, right after", lambda b, a: a.pair.matched and not right(b) and right(a)),
+        ("right before and after", lambda b, a: a.pair.matched and right(b) and right(a)),
+        ("an unrelated item: asserted before, abstained after", lambda b, a: not a.pair.matched and not right(b) and right(a)),
+    )
+    firsts = [(why, next((p for p in pairs if test(*p)), None)) for why, test in kinds]
+    return [Chosen(why, *pair) for why, pair in firsts if pair]
+
+
+def _assess(chosen: Sequence[Chosen], videos: Path, run: Path) -> list[dict[str, object]]:
+    out = []
+    for c in chosen:
+        found = next(iter(assess([videos / c.after.pair.clip], c.after.pair.item, run=run, age_months=c.after.pair.age_months)))
+        if isinstance(found, Failed):
+            raise SrliteError(f"the demonstration's own clip cannot be read: {found.error}")
+        out.append(assessment_json(found))
+    return out
+
+
+def _show(document: dict, screen: Screen) -> None:
+    for entry in document["assessments"]:
+        outcome = f"the clinician's outcome: {entry['outcome']}" if entry["outcome"] else "the clip is about another item"
+        before = entry["before_decision"] or "no decision"
+        screen.out.print(f"\n{entry['why']}; {outcome}", markup=False)
+        screen.out.print(f"before training ({before}): {entry['before']}", markup=False)
+        screen.assessment(entry["assessment"])
+    screen.evaluation(document["evaluation"])
+    folder = document["folder"]
+    screen.table(f"Where things are ({DEMONSTRATION})", ("what", "where"), [
+        ("clips, outcomes, catalogue", f"{folder}/data"), ("the run: settings, rollouts, checkpoints", f"{folder}/run"),
+        ("the adapter", f"{folder}/run/adapter"), ("every figure", f"{folder}/run/evaluation.json")])
+    screen.say(f"done in {document['minutes']} minutes")
+
+
+def _minutes(began: float) -> str:
+    return f"{(time.monotonic() - began) / 60:.1f} min"

@@ -1,0 +1,1 @@
+"""The vision-language model that writes descriptions."""

@@ -1,0 +1,110 @@
+"""What the vision tower sees of a clip, and its cache on disk.
+
+Contract: the tower runs without gradients, once for a clip; `FeatureStore` keeps the result under a key
+made of everything it depends on: the clip's bytes, the times and size of the frames, the tower's weights
+and the number format. The store has a budget in bytes: it takes features until it is full and never throws
+any out, because a run reads its clips in cycles, where throwing out the oldest would never leave a hit.
+Left out: deleting a child's features (purge), frames on disk (the video room).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from srlite.descriptor.files import write_private
+from srlite.descriptor.inputs import Prompt
+from srlite.descriptor.load import Descriptor
+
+KEY_VERSION = "srlite.features/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Merged tokens of one clip, N of them, and the levels that Qwen3-VL adds inside the language model."""
+
+    tokens: torch.Tensor  # (N, hidden)
+    deepstack: tuple[torch.Tensor, ...]  # each (N, hidden)
+
+    @property
+    def bytes(self) -> int:
+        return sum(t.numel() * t.element_size() for t in (self.tokens, *self.deepstack))
+
+
+def encode(descriptor: Descriptor, prompt: Prompt) -> Features:
+    """Run the vision tower on the prompt's pixels."""
+    with torch.no_grad():
+        seen = descriptor.core.get_video_features(
+            prompt.pixels.to(descriptor.device), prompt.grid.to(descriptor.device), return_dict=True
+        )
+    deepstack = getattr(seen, "deepstack_features", None) or ()
+    return Features(_whole(seen.pooler_output), tuple(_whole(level) for level in deepstack))
+
+
+def _whole(parts: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
+    # one tensor, or one for each clip, by release
+    return parts if isinstance(parts, torch.Tensor) else torch.cat(list(parts))
+
+
+def feature_key(descriptor: Descriptor, prompt: Prompt, clip_sha256: str) -> str:
+    """Hex sha256 over everything that the features depend on."""
+    parts = [
+        KEY_VERSION, clip_sha256, [float(t).hex() for t in prompt.times_s], prompt.size,
+        descriptor.vision_sha256, str(descriptor.dtype),
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+class FeatureStore:
+    """Features in a folder. Counts hits, misses, tower_calls and damaged files."""
+
+    def __init__(self, folder: Path, *, max_bytes: int):
+        self.folder = Path(folder)
+        self.max_bytes = max_bytes
+        self.hits = self.misses = self.tower_calls = self.damaged = 0
+        self.used_bytes = sum(p.stat().st_size for p in self.folder.glob("*/*.safetensors"))
+
+    def features(self, descriptor: Descriptor, prompt: Prompt, *, clip_sha256: str) -> Features:
+        """Features from the disk, or from the tower; then kept if the budget allows. Raises OSError."""
+        key = feature_key(descriptor, prompt, clip_sha256)
+        path = self.folder / key[:2] / f"{key}.safetensors"
+        if (stored := self._read(path, descriptor)) is not None:
+            self.hits += 1
+            return stored
+        self.misses += 1
+        self.tower_calls += 1
+        features = encode(descriptor, prompt)
+        self._keep(path, features)
+        return features
+
+    def _read(self, path: Path, descriptor: Descriptor) -> Features | None:
+        if not path.is_file():
+            return None
+        try:
+            # read, not mapped: a mapped file that somebody cuts short ends the process
+            tensors = {name: t.to(descriptor.device) for name, t in load(path.read_bytes()).items()}
+            levels = range(descriptor.family.deepstack)
+            return Features(tensors["tokens"], tuple(tensors[f"deepstack.{i}"] for i in levels))
+        except (SafetensorError, KeyError):
+            # a cache may be rebuilt; the count makes it visible
+            self.damaged += 1
+            self.used_bytes -= path.stat().st_size
+            path.unlink()
+            return None
+
+    def _keep(self, path: Path, features: Features) -> None:
+        if self.used_bytes + features.bytes > self.max_bytes:
+            return
+        levels = {f"deepstack.{i}": level for i, level in enumerate(features.deepstack)}
+        tensors = {"tokens": features.tokens} | levels
+        content = save({name: t.cpu().contiguous() for name, t in tensors.items()})
+        if self.used_bytes + len(content) <= self.max_bytes:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(path, content)
+            self.used_bytes += len(content)

@@ -1,0 +1,1 @@
+"""Base beside adapted, item by item."""

@@ -1,0 +1,66 @@
+"""Writing files that hold something about a child: complete or not there, and readable by their owner only.
+
+A file is written beside its place, flushed to the disk, and renamed into it, so that a power cut leaves the old or the
+new content and never half of one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+from srlite.errors import DeviceError
+
+
+def private_folder(folder: Path) -> Path:
+    """Make the folder (and its parents) with mode 0700 unless it is there. Raises DeviceError."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cannot_write(folder, 0, error) from error
+    return folder
+
+
+def write_private(path: Path, content: str | bytes) -> None:
+    """Replace the file's content, mode 0600. Raises DeviceError naming the path and the bytes."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    private_folder(path.parent)
+    part = None
+    try:
+        handle, part = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)  # mode 0600
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        if part:
+            Path(part).unlink(missing_ok=True)
+        raise _cannot_write(path, len(data), error) from error
+
+
+def append_private(path: Path, text: str) -> None:
+    """Add to the end of a file, which is made with mode 0600. Raises DeviceError."""
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise _cannot_write(path, len(text.encode()), error) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the folder's own entry, so that a rename in it survives a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _cannot_write(path: Path, size_bytes: int, error: OSError) -> DeviceError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    remedy = "Free some space and start again." if full else "Check the folder and its permissions."
+    return DeviceError(f"cannot write {size_bytes:,} bytes: {error.strerror or error}", where=str(path), remedy=remedy)

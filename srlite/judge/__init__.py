@@ -1,0 +1,1 @@
+"""The frozen language model that answers yes/no questions about a description."""

@@ -1,0 +1,280 @@
+"""The judge as the rest of srlite sees it: put yes/no questions about descriptions, get verdicts.
+
+Contract, in the order in which it is applied to each question:
+
+    a description without one letter or digit   no to every question, by rule: `""` and `":"` say nothing
+    in the verdict cache                        as it was judged then; thresholds are those of now
+    otherwise                                   judged by a worker process, started when first needed and kept
+    does not fit into the window                unscored, and not cached: a larger window may hold it
+
+Within one `ask`, all descriptions of an item are evaluated together (identical ones once) and committed to
+the cache together. So call it once per group, groups of one item behind one another: the item's scaffold
+stays evaluated between calls.
+
+A worker that dies by a signal is started again once, with llama.cpp's repacking of weights off (on some
+processors it picks instructions that kill the process); `notes` says so. Ctrl-C ends the worker with the
+call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from srlite.errors import DeviceError, ModelError
+from srlite.judge.answers import Bands, Masses, verdict
+from srlite.judge.cache import VerdictCache, verdict_key
+from srlite.judge.child import Child, ChildDied, ChildTooSlow
+from srlite.judge.header import check_header
+from srlite.judge.questions import QUESTIONS, question
+from srlite.judge.scaffold import (
+    Segment,
+    description_segment,
+    family_named,
+    prefix_segments,
+    question_segment,
+)
+from srlite.judge.wire import Failed, Load, Loaded, Message, Score, Scored, Sheet
+from srlite.types import Item, Verdict, Verdicts
+
+_LEAST_SEQUENCES = 2 + len(QUESTIONS)  # the prefix, a description, its questions
+_MOST_SEQUENCES = 256
+_CURES = {
+    "SIGILL": "llama.cpp was built for another processor: reinstall it with "
+    'CMAKE_ARGS="-DGGML_NATIVE=OFF" pip install --force-reinstall --no-binary :all: llama-cpp-python',
+    "SIGKILL": "The system probably ran out of memory: close other programs, or choose a smaller judge.",
+    "SIGABRT": "Memory was probably not enough: put fewer layers on the card, or choose a smaller judge.",
+}
+_OTHER_CURE = "Run `srlite doctor`; choose another judge, or no layers on the card, if it happens again."
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """Which judge, and what it may use.
+
+    sha256: of the file, 64 hex digits, or None to have it computed. family: a name known to
+    scaffold.family_named. threads: CPU threads of the worker. n_ctx: tokens of the window; n_batch: tokens
+    of a decode call; n_seq_max: branches at once (8 to 256, at most n_batch). bands: by question id, one for
+    each of the six; judges lean differently from question to question. gpu_layers: layers on the card (0
+    none, -1 all). extra_buffers: llama.cpp may repack weights. time_limit_s: for one answer of the worker
+    (all descriptions of an item in one `ask`), and for loading.
+    """
+
+    path: Path
+    sha256: str | None
+    family: str
+    threads: int
+    n_ctx: int
+    n_batch: int
+    n_seq_max: int
+    gpu_layers: int
+    extra_buffers: bool
+    bands: Mapping[str, Bands]
+    time_limit_s: float
+
+    def __post_init__(self) -> None:
+        most = min(_MOST_SEQUENCES, self.n_batch)  # llama.cpp's own limits
+        if not _LEAST_SEQUENCES <= self.n_seq_max <= most:
+            raise ValueError(f"n_seq_max is {self.n_seq_max}; {_LEAST_SEQUENCES} to {most} are possible")
+        if set(self.bands) != {q.id for q in QUESTIONS}:
+            raise ValueError(f"judge bands are needed for each question, not for {sorted(self.bands)}")
+        if min(self.threads, self.n_ctx, self.n_batch) < 1 or self.time_limit_s <= 0:
+            raise ValueError(f"judge settings out of range: {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Ids of questions (questions.QUESTIONS) about one description of an item."""
+
+    item: Item
+    description: str
+    questions: tuple[str, ...]
+
+
+class Judge:
+    """Use as a context manager, from one thread; leaving it ends the worker and frees its memory.
+
+    Raises ModelError at once when the file cannot be a judge of the family (header.check_header) or the
+    family is unknown.
+    """
+
+    def __init__(self, settings: JudgeSettings, cache: VerdictCache | None):
+        self.settings = settings
+        self._family = family_named(settings.family)
+        check_header(settings.path, self._family)
+        self.sha256: str = settings.sha256 or _file_sha256(settings.path)
+        self._cache = cache
+        self._child: Child | None = None
+        self._extra_buffers = settings.extra_buffers
+        self._restarted = False
+        self._notes: list[str] = []
+        self.tokens_evaluated = 0
+        """By the worker, since this judge was made."""
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know: a restart, a card that is not used, a cache set aside."""
+        return (*self._notes, *(self._cache.notes if self._cache else ()))
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the worker; None while there is none."""
+        return self._child.pid if self._child else None
+
+    def close(self) -> None:
+        """End the worker. A later `ask` starts a new one."""
+        child, self._child = self._child, None
+        if child:
+            child.close()
+
+    def ask(self, requests: Sequence[Request]) -> list[Verdicts]:
+        """The verdicts of each request, by question id.
+
+        Raises DeviceError when the worker dies twice, is too slow or runs out of room; ModelError when
+        llama.cpp refuses the file; KeyError for an unknown question id. Nothing is skipped: a verdict is
+        there for every question asked.
+        """
+        keys = {self._key(r, q): (r, q) for r in requests if _has_words(r.description) for q in r.questions}
+        known: dict[str, Masses | None] = dict(self._cache.get(keys)) if self._cache else {}
+        missing: dict[tuple[Segment, ...], dict[str, tuple[Request, str]]] = {}
+        for key, (request, question_id) in keys.items():
+            if key not in known:
+                missing.setdefault(prefix_segments(self._family, request.item), {})[key] = (
+                    request,
+                    question_id,
+                )
+        for prefix, asked in missing.items():
+            known |= self._evaluate(prefix, asked)
+        return [{q: self._verdict(r, q, known) for q in r.questions} for r in requests]
+
+    def _verdict(self, request: Request, question_id: str, known: dict[str, Masses | None]) -> Verdict:
+        if not _has_words(request.description):
+            return Verdict("no", 0.0, 1.0)
+        masses = known[self._key(request, question_id)]
+        return Verdict.unscored() if masses is None else verdict(masses, self.settings.bands[question_id])
+
+    def _key(self, request: Request, question_id: str) -> str:
+        segments = (
+            *prefix_segments(self._family, request.item),
+            description_segment(request.description),
+            question_segment(self._family, question(question_id)),
+        )
+        return verdict_key(self.sha256, self._family.name, (segment.text for segment in segments))
+
+    def _evaluate(
+        self, prefix: tuple[Segment, ...], asked: dict[str, tuple[Request, str]]
+    ) -> dict[str, Masses | None]:
+        """Judge what shares a prefix, and commit it. Key -> masses."""
+        by_description: dict[str, list[tuple[str, str]]] = {}
+        for key, (request, question_id) in asked.items():
+            by_description.setdefault(request.description, []).append((key, question_id))
+        sheets = tuple(
+            Sheet(
+                description_segment(text),
+                tuple(question_segment(self._family, question(q)) for _, q in pairs),
+            )
+            for text, pairs in by_description.items()
+        )
+        scored = self._score(Score(prefix, sheets), where=next(iter(asked.values()))[0].item)
+        self.tokens_evaluated += scored.evaluated
+        keys = [[key for key, _ in pairs] for pairs in by_description.values()]
+        found = {
+            key: masses
+            for row, answers in zip(keys, scored.masses, strict=True)
+            for key, masses in zip(row, answers, strict=True)
+        }
+        if self._cache:
+            self._cache.put({key: masses for key, masses in found.items() if masses is not None})
+        return found
+
+    def _score(self, message: Score, where: Item) -> Scored:
+        answer = self._with_one_restart(message)
+        if isinstance(answer, Failed):
+            self.close()  # what its memory holds is no longer known
+            raise DeviceError(
+                f"the judge could not answer: {answer.message}",
+                where=f"item {where.code}",
+                remedy="Give the judge a larger window (n_ctx), or shorten the item's text.",
+            )
+        assert isinstance(answer, Scored)
+        return answer
+
+    def _with_one_restart(self, message: Message) -> Message:
+        try:
+            return self._exchange(message)
+        except ChildDied as death:
+            if death.signal_name is None or self._restarted:
+                raise self._dead(death) from death
+            self._restarted = True
+            self._extra_buffers = False
+            self._notes.append(
+                f"the judge process died by {death.signal_name} and was started again without repacking"
+            )
+        try:
+            return self._exchange(message)
+        except ChildDied as death:
+            raise self._dead(death) from death
+
+    def _exchange(self, message: Message) -> Message:
+        """The worker's answer; it is started if there is none. When anything goes wrong, none is left."""
+        try:
+            if self._child is None:
+                self._child = Child(self.settings.threads)
+                self._load(self._child)
+            return self._child.exchange(message, self.settings.time_limit_s)
+        except ChildTooSlow as slow:
+            self.close()
+            raise DeviceError(
+                f"the judge did not answer within {self.settings.time_limit_s:g} seconds and was stopped",
+                where=str(self.settings.path),
+                remedy="Raise the judge's time limit, give it more threads, or choose a smaller judge.",
+            ) from slow
+        except BaseException:
+            self.close()
+            raise
+
+    def _load(self, child: Child) -> None:
+        s = self.settings
+        load = Load(
+            str(s.path), s.n_ctx, s.n_batch, s.n_seq_max, s.threads, s.gpu_layers, self._extra_buffers
+        )
+        answer = child.exchange(load, s.time_limit_s)
+        if isinstance(answer, Failed):
+            raise ModelError(
+                f"{answer.message}{_log_note(child.log_tail())}",
+                where=str(s.path),
+                remedy="Choose another judge, a smaller window (n_ctx), or fewer layers on the card.",
+            )
+        if isinstance(answer, Loaded) and s.gpu_layers and not answer.gpu:
+            note = "llama.cpp was built without support for a card: the judge runs on the CPU"
+            self._notes += [] if note in self._notes else [note]
+
+    def _dead(self, death: ChildDied) -> DeviceError:
+        how = f"died by {death.signal_name}" if death.signal_name else f"ended with code {death.returncode}"
+        return DeviceError(
+            f"the judge process {how}{_log_note(death.log)}",
+            where=str(self.settings.path),
+            remedy=_CURES.get(death.signal_name or "", _OTHER_CURE),
+        )
+
+
+def _has_words(text: str) -> bool:
+    return any(character.isalnum() for character in text)
+
+
+def _log_note(log: str) -> str:
+    last = log.splitlines()[-1:] or [""]
+    return f" (its last words: {last[0].strip()})" if last[0].strip() else ""
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,227 @@
+"""llama.cpp's low-level interface: score yes/no questions in a tree that shares its beginnings.
+
+    level 1   the prefix (an item's scaffold), on sequence 0; kept for the next call when it is the same again
+    level 2   the descriptions, each a branch of the prefix
+    level 3   the questions, each a branch of its description; logits at their last tokens only
+
+Contract: every branch sees exactly prefix + description + question, as if it had been evaluated alone. A
+level is one decode call unless n_batch splits it; the branches go in several waves when n_seq_max or n_ctx
+asks for it. A branch that does not fit into the window with all of its questions is not evaluated: its
+masses are None. So are those of non-finite logits.
+
+Imported by the worker process only: a crash in native code must not take the caller with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import llama_cpp
+import numpy as np
+
+from srlite.judge.answers import Masses
+from srlite.judge.vocabulary import EngineError, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """n_ctx: tokens in the window, prefix, descriptions and questions of a wave together. n_batch: tokens in
+    a decode call.
+
+    n_seq_max: sequences at once (2 to 256, at most n_batch). extra_buffers: let llama.cpp repack weights for
+    special instructions (AMX).
+    """
+
+    n_ctx: int
+    n_batch: int
+    n_seq_max: int
+    threads: int
+    gpu_layers: int
+    extra_buffers: bool
+
+    def __post_init__(self) -> None:
+        # llama.cpp aborts the process, without an error to catch, when a batch cannot hold a token of every
+        # sequence.
+        if not 2 <= self.n_seq_max <= min(256, self.n_batch):
+            raise ValueError(f"n_seq_max is {self.n_seq_max}; 2 to 256, and at most n_batch, are possible")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A description's tokens and those of each question put to it."""
+
+    description: tuple[int, ...]
+    questions: tuple[tuple[int, ...], ...]
+
+    @property
+    def cells(self) -> int:
+        """Places in the window, the prefix aside."""
+        return len(self.description) + sum(map(len, self.questions))
+
+    @property
+    def sequences(self) -> int:
+        return 1 + len(self.questions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    token: int
+    position: int
+    sequence: int
+    wants_logits: bool
+
+
+def waves(prefix_length: int, branches: Sequence[Branch], n_ctx: int, n_seq_max: int) -> list[list[int]]:
+    """Indices of the branches, in order, in consecutive waves that fit; those that never fit are left out."""
+    planned: list[list[int]] = [[]]
+    cells, sequences = prefix_length, 1
+    for index, branch in enumerate(branches):
+        if prefix_length + branch.cells > n_ctx or 1 + branch.sequences > n_seq_max:
+            continue
+        if cells + branch.cells > n_ctx or sequences + branch.sequences > n_seq_max:
+            planned.append([])
+            cells, sequences = prefix_length, 1
+        planned[-1].append(index)
+        cells += branch.cells
+        sequences += branch.sequences
+    return [wave for wave in planned if wave]
+
+
+class Engine:
+    """A loaded model with its context; holds the memory until `close`."""
+
+    def __init__(self, path: str, options: EngineOptions):
+        llama_cpp.llama_backend_init()
+        self._options = options
+        self._model = self._load_model(path)
+        self.vocabulary = Vocabulary(self._model)
+        self._context = self._new_context()
+        self._memory = llama_cpp.llama_get_memory(self._context)
+        self._batch = llama_cpp.llama_batch_init(options.n_batch, 0, 1)
+        self._prefix: tuple[int, ...] | None = None
+        self.evaluated = 0
+        """Tokens decoded since loading."""
+
+    def close(self) -> None:
+        llama_cpp.llama_batch_free(self._batch)
+        llama_cpp.llama_free(self._context)
+        llama_cpp.llama_model_free(self._model)
+
+    def score(self, prefix: tuple[int, ...], branches: Sequence[Branch]) -> list[tuple[Masses | None, ...]]:
+        """For each branch, the masses of its questions in order; None where a branch does not fit.
+
+        Raises EngineError when the prefix alone fills the window, or llama.cpp fails.
+        """
+        options = self._options
+        if len(prefix) >= options.n_ctx:
+            raise EngineError(f"the item's text takes {len(prefix)} tokens of a window of {options.n_ctx}")
+        self._hold_prefix(prefix)
+        results: list[tuple[Masses | None, ...]] = [(None,) * len(branch.questions) for branch in branches]
+        for wave in waves(len(prefix), branches, options.n_ctx, options.n_seq_max):
+            scored = self._score_wave(len(prefix), [branches[index] for index in wave])
+            for index, masses in zip(wave, scored, strict=True):
+                results[index] = masses
+        return results
+
+    def _load_model(self, path: str) -> llama_cpp.llama_model_p:
+        params = llama_cpp.llama_model_default_params()
+        params.n_gpu_layers = self._options.gpu_layers
+        params.use_extra_bufts = self._options.extra_buffers
+        model = llama_cpp.llama_model_load_from_file(path.encode(), params)
+        if not model:
+            raise EngineError("llama.cpp could not load the file")
+        return model
+
+    def _new_context(self) -> llama_cpp.llama_context_p:
+        options = self._options
+        params = llama_cpp.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_seq_max = options.n_ctx, options.n_batch, options.n_seq_max
+        params.n_ubatch = min(params.n_ubatch, options.n_batch)
+        params.n_threads = params.n_threads_batch = options.threads
+        params.kv_unified = True  # one pool of cells: branches share the prefix's instead of copying them
+        if options.gpu_layers == 0:
+            # On the CPU its flash attention adds up in 16 bits: answers would depend on how a level is split.
+            params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        context = llama_cpp.llama_init_from_model(self._model, params)
+        if not context:
+            raise EngineError(f"llama.cpp could not make a context of {options.n_ctx} tokens")
+        return context
+
+    def _hold_prefix(self, prefix: tuple[int, ...]) -> None:
+        if prefix == self._prefix:
+            return
+        self._prefix = None
+        llama_cpp.llama_memory_clear(self._memory, True)
+        list(self._decode([_Row(token, position, 0, False) for position, token in enumerate(prefix)]))
+        self._prefix = prefix
+
+    def _score_wave(self, start: int, branches: Sequence[Branch]) -> list[tuple[Masses | None, ...]]:
+        # Sequences: 0 the prefix, 1 .. B the descriptions, B+1 ... the questions.
+        leaves = [
+            (parent, question) for parent, branch in enumerate(branches, 1) for question in branch.questions
+        ]
+        try:
+            for sequence, _ in enumerate(branches, 1):
+                llama_cpp.llama_memory_seq_cp(self._memory, 0, sequence, -1, -1)
+            list(self._decode(self._description_rows(start, branches)))
+            for sequence, (parent, _) in enumerate(leaves, len(branches) + 1):
+                llama_cpp.llama_memory_seq_cp(self._memory, parent, sequence, -1, -1)
+            masses = iter(list(self._decode(self._question_rows(start, branches))))
+            return [tuple(next(masses) for _ in branch.questions) for branch in branches]
+        except EngineError:
+            self._prefix = None  # what the memory holds is no longer known
+            raise
+        finally:
+            for sequence in range(1, len(branches) + len(leaves) + 1):
+                llama_cpp.llama_memory_seq_rm(self._memory, sequence, -1, -1)
+
+    @staticmethod
+    def _description_rows(start: int, branches: Sequence[Branch]) -> list[_Row]:
+        return [
+            _Row(token, start + offset, sequence, False)
+            for sequence, branch in enumerate(branches, 1)
+            for offset, token in enumerate(branch.description)
+        ]
+
+    @staticmethod
+    def _question_rows(start: int, branches: Sequence[Branch]) -> list[_Row]:
+        rows: list[_Row] = []
+        sequence = len(branches)
+        for branch in branches:
+            begin = start + len(branch.description)
+            for question in branch.questions:
+                sequence += 1
+                last = len(question) - 1
+                rows += [_Row(token, begin + i, sequence, i == last) for i, token in enumerate(question)]
+        return rows
+
+    def _decode(self, rows: Sequence[_Row]) -> Iterator[Masses | None]:
+        """Evaluate rows in calls of n_batch; yields the masses of those that want logits, in order."""
+        step = self._options.n_batch
+        for begin in range(0, len(rows), step):
+            chunk = rows[begin : begin + step]
+            self._fill(chunk)
+            code = llama_cpp.llama_decode(self._context, self._batch)
+            if code != 0:
+                raise EngineError(f"llama.cpp could not evaluate {len(chunk)} tokens (code {code})")
+            self.evaluated += len(chunk)
+            yield from (self._masses(i) for i, row in enumerate(chunk) if row.wants_logits)
+
+    def _fill(self, rows: Sequence[_Row]) -> None:
+        batch = self._batch
+        batch.n_tokens = len(rows)
+        for i, row in enumerate(rows):
+            batch.token[i], batch.pos[i] = row.token, row.position
+            batch.n_seq_id[i], batch.seq_id[i][0] = 1, row.sequence
+            batch.logits[i] = row.wants_logits
+
+    def _masses(self, index: int) -> Masses | None:
+        pointer = llama_cpp.llama_get_logits_ith(self._context, index)
+        logits_V = np.ctypeslib.as_array(pointer, shape=(self.vocabulary.size,)).astype(np.float64)
+        if not np.isfinite(logits_V).all():
+            return None
+        weights_V = np.exp(logits_V - logits_V.max())
+        weights_V /= weights_V.sum()
+        vocabulary = self.vocabulary
+        return Masses(float(weights_V[vocabulary.yes_ids].sum()), float(weights_V[vocabulary.no_ids].sum()))

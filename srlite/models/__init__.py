@@ -1,0 +1,1 @@
+"""Which models there are, where they lie, and what family each belongs to."""

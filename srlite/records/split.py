@@ -1,0 +1,228 @@
+"""Which records train, which choose (validation), and which are kept for the test.
+
+`child` is the way to use: a child is on one side for all items. `per-item` is the paper's 90/10, `site` keeps
+whole sites for the test, `column` takes what the clinic wrote. All are fixed by the seed and the records, in
+any order. The split is saved with a run and read back against the records, so that changed data are noticed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from srlite.errors import InputError
+from srlite.records.balance import held_out
+from srlite.records.private import write_private
+from srlite.records.problems import Problems
+from srlite.records.sides import Split
+from srlite.records.spellings import SIDES, child_key, side_of
+from srlite.types import Record
+
+How = Literal["child", "per-item", "site", "column"]
+_COLUMNS = ("clip", "item", "side", "outcome", "child")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def default_how(records: Sequence[Record]) -> How:
+    """`child` where a child is named anywhere, else what the clinic wrote in `split`, else `per-item`."""
+    if any(record.child for record in records):
+        return "child"
+    return "column" if any(record.split for record in records) else "per-item"
+
+
+def split_records(
+    records: Sequence[Record], *, how: How, test_fraction: float, validation_fraction: float, seed: int
+) -> Split:
+    """Cuts the records into three sides.
+
+    test_fraction: of all records; validation_fraction: of the records that are not test, and taken from
+    those. 0 leaves a side empty. Under `column` the fractions count only where the column names no such side.
+    Raises InputError when a record lacks what the split goes by, or there are too few groups to cut.
+    """
+    ordered = sorted(records, key=lambda r: (r.clip, r.item))
+    cut = {"child": _by_child, "per-item": _by_item, "site": _by_site, "column": _by_column}[how]
+    return cut(ordered, test_fraction, validation_fraction, seed)
+
+
+def write_split(split: Split, path: Path) -> None:
+    """Writes split.csv (mode 0600). Cells that a spreadsheet would run as a formula get a ' in front."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for side in SIDES:
+        for r in split.side(side):
+            writer.writerow(_inert(cell) for cell in (r.clip, r.item, side, r.outcome, r.child or ""))
+    write_private(Path(path), out.getvalue())
+
+
+def read_split(path: Path, records: Sequence[Record]) -> Split:
+    """The saved split, with the records given. Raises InputError when they are not those that were split."""
+    saved = _saved(Path(path))
+    now = {(r.clip, r.item): r for r in records}
+    problems = Problems(str(path))
+    for key in sorted(saved.keys() | now.keys()):
+        if said := _change(saved.get(key), now.get(key)):
+            line = now[key].line if key in now else 0
+            problems.add(line, None, f"{key[0]!r} with item {key[1]}: {said}", remedy=_CHANGED)
+    problems.raise_if_any()
+    return _split({key: side for key, (side, _, _) in saved.items()}, sorted(now.values(), key=_key))
+
+
+_CHANGED = (
+    "The records are not those that the run was started with. Give it the items.csv and videos of its start, "
+    "or start a new run."
+)
+
+
+def _key(record: Record) -> tuple[str, str]:
+    return record.clip, record.item
+
+
+def _split(sides: Mapping[tuple[str, str], str], records: Sequence[Record]) -> Split:
+    return Split(*(tuple(r for r in records if sides[_key(r)] == side) for side in SIDES))
+
+
+def _by_child(records: Sequence[Record], test: float, validation: float, seed: int) -> Split:
+    _require(
+        records,
+        "child",
+        "A row without a child cannot be kept off the other side: fill the column in, or split "
+        "with --split per-item.",
+    )
+    _one_child_a_clip(records)
+    kept, tested = _cut(records, lambda r: child_key(r.child or ""), "children", test, seed)
+    train, valid = _cut(kept, lambda r: child_key(r.child or ""), "training children", validation, seed + 1)
+    return Split(train, valid, tested)
+
+
+def _by_item(records: Sequence[Record], test: float, validation: float, seed: int) -> Split:
+    def own(record: Record) -> str:
+        return f"{record.clip}\n{record.item}"
+
+    kept, tested = _cut_items(records, own, test, seed)
+    train, valid = _cut_items(kept, own, validation, seed + 1)
+    return Split(*(tuple(sorted(side, key=_key)) for side in (train, valid, tested)))
+
+
+def _by_site(records: Sequence[Record], test: float, validation: float, seed: int) -> Split:
+    _require(records, "site", "Fill the column in, or split another way.")
+    kept, tested = _cut(records, lambda r: child_key(r.site or ""), "sites", test, seed)
+    train, valid = _cut(kept, _child_or_clip, "training children", validation, seed + 1)
+    return Split(train, valid, tested)
+
+
+def _by_column(records: Sequence[Record], test: float, validation: float, seed: int) -> Split:
+    problems = Problems("column split")
+    for r in records:
+        if side_of(r.split or "") is None:
+            problems.add(
+                r.line, "split", f"{r.split or ''!r} is no side", remedy=f"Sides: {', '.join(SIDES)}."
+            )
+    problems.raise_if_any()
+    named = _split({_key(r): side_of(r.split or "") or "" for r in records}, records)
+    train, valid, tested = named.train, named.validation, named.test
+    if not tested:
+        train, tested = _cut(train, _child_or_clip, "training children", test, seed)
+    if not valid:
+        train, valid = _cut(train, _child_or_clip, "training children", validation, seed + 1)
+    return Split(train, valid, tested)
+
+
+def _child_or_clip(record: Record) -> str:
+    return f"child {child_key(record.child)}" if record.child else f"clip {record.clip}"
+
+
+def _cut(
+    records: Sequence[Record], group: Callable[[Record], str], what: str, fraction: float, seed: int
+) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
+    """(kept, held out), whole groups on either side."""
+    if fraction == 0:
+        return tuple(records), ()
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(group(record), []).append(record)
+    if len(groups) < 2:
+        raise InputError(
+            f"{len(groups)} {what} cannot be cut into two sides",
+            where="split",
+            remedy="Add records of others, split another way, or set the fraction of that side to 0.",
+        )
+    out = held_out(groups, fraction=fraction, seed=seed)
+    return (
+        tuple(r for r in records if group(r) not in out),
+        tuple(r for r in records if group(r) in out),
+    )
+
+
+def _cut_items(
+    records: Sequence[Record], own: Callable[[Record], str], fraction: float, seed: int
+) -> tuple[list[Record], list[Record]]:
+    """Each item by itself; an item with a single record is kept whole."""
+    kept: list[Record] = []
+    out: list[Record] = []
+    for item in sorted({r.item for r in records}):
+        mine = [r for r in records if r.item == item]
+        stay, go = _cut(mine, own, "records", fraction, seed) if len(mine) > 1 else (mine, ())
+        kept += stay
+        out += go
+    return kept, out
+
+
+def _require(records: Sequence[Record], column: str, remedy: str) -> None:
+    problems = Problems("split")
+    for record in records:
+        if not getattr(record, column):
+            problems.add(record.line, column, "the cell is empty", remedy=remedy)
+    problems.raise_if_any()
+
+
+def _one_child_a_clip(records: Sequence[Record]) -> None:
+    first: dict[str, Record] = {}
+    problems = Problems("split")
+    for r in records:
+        other = first.setdefault(r.clip, r)
+        if child_key(other.child or "") != child_key(r.child or ""):
+            said = f"{r.clip!r} shows {r.child!r} here and {other.child!r} on line {other.line}"
+            problems.add(r.line, "child", said, remedy="A clip shows one child: mend the row that is wrong.")
+    problems.raise_if_any()
+
+
+def _saved(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """(clip, item) -> side, outcome, child key"""
+    try:
+        rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline=""), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"the saved split cannot be read: {error}", where=str(path)) from error
+    if (
+        not rows
+        or tuple(rows[0]) != _COLUMNS
+        or any(len(r) != len(_COLUMNS) or r[2] not in SIDES for r in rows[1:])
+    ):
+        raise InputError(
+            "this is no saved split, or it was changed", where=str(path), remedy="Start a new run."
+        )
+    plain = ([_original(cell) for cell in row] for row in rows[1:])
+    return {(clip, item): (side, outcome, child_key(child)) for clip, item, side, outcome, child in plain}
+
+
+def _change(saved: tuple[str, str, str] | None, record: Record | None) -> str | None:
+    if saved is None:
+        return "new since the split was made"
+    if record is None:
+        return "was in the split and is gone"
+    if saved[1] != record.outcome:
+        return f"the outcome was {saved[1]} and is now {record.outcome}"
+    child = child_key(record.child or "")
+    return f"the child was {saved[2]!r} and is now {child!r}" if saved[2] != child else None
+
+
+def _inert(cell: str) -> str:
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _original(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell

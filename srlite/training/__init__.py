@@ -1,0 +1,1 @@
+"""Sample, judge, update: GRPO in rounds."""

@@ -1,0 +1,111 @@
+"""`srlite train`: from two paths to a finished adapter. Checks everything that can be checked before a model is loaded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from srlite.config import Settings, merged, settings_from
+from srlite.device.pick import pick_preset
+from srlite.models.registry import registry
+from srlite.models.store import find_descriptor, find_judge
+from srlite.records.dataset import Dataset, read_dataset
+from srlite.records.sides import Split
+from srlite.records.split import default_how, split_records
+from srlite.training.progress import Note, Tell, silent
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingResult:
+    """What `train` leaves: the run's folder, steps taken, and whether the plan was completed."""
+
+    run: Path
+    preset: str | None
+    steps: int
+    rounds: int
+    validation: float | None
+    complete: bool
+    demonstration: bool
+
+
+def settings_for(preset: str | None, over: Mapping[str, object]) -> tuple[str | None, Settings]:
+    """Settings of a preset (None: picked for this machine, unless both models are given) with `over` on top."""
+    models = over.get("models", {})
+    if preset is None and {"descriptor", "judge"} <= set(models):
+        return None, settings_from(over, where="settings")
+    chosen = registry().preset(preset) if preset else pick_preset()
+    base = merged(chosen.settings, {"models": {"descriptor": chosen.descriptor, "judge": chosen.judge}})
+    return chosen.name, settings_from(merged(base, over), where=f"preset {chosen.name}")
+
+
+def split_for(data: Dataset, settings: Settings) -> Split:
+    how = settings.split.how or default_how(data.records)
+    return split_records(data.records, how=how, test_fraction=settings.split.test_fraction,
+                         validation_fraction=settings.split.validation_fraction, seed=settings.seed)
+
+
+def plan(items_csv: Path, videos: Path, *, preset: str | None, catalogue: Path | None,
+         over: Mapping[str, object]) -> dict[str, object]:
+    """What `train` would do, with everything checked that it checks before loading a model (schema srlite.plan/1)."""
+    from srlite.training.schedule import planned_steps, slices
+
+    name, settings = settings_for(preset, over)
+    descriptor, judge = find_descriptor(settings.models.descriptor), find_judge(settings.models.judge)
+    data = read_dataset(items_csv, videos, catalogue)
+    split = split_for(data, settings)
+    parts = slices(split.train, data.records, data.catalogue, settings)
+    return {
+        "schema": "srlite.plan/1", "preset": name, "descriptor": descriptor.id, "judge": judge.id,
+        "records": len(data.records), "train": len(split.train), "validation": len(split.validation),
+        "test": len(split.test), "pairs_a_round": sum(len(p.pairs) for p in parts if p.round == 1),
+        "rounds": settings.schedule.rounds, "slices": len(parts), "optimiser_steps_at_most": planned_steps(parts, settings),
+        "learning_rate": settings.schedule.learning_rate}
+
+
+def train(items_csv: Path, videos: Path, *, run: Path, preset: str | None = None, catalogue: Path | None = None,
+          over: Mapping[str, object] | None = None, resume: bool = False, max_minutes: float | None = None,
+          tell: Tell = silent) -> TrainingResult:
+    """Train a descriptor's adapter from outcomes.
+
+    items_csv, videos: the records and the folder their clips lie in. run: the folder that the run is written to. over:
+    settings (nested, as in config.toml) that win over the preset's. resume: take the run up again with its own settings.
+    Raises UsageError, InputError, ModelError, DeviceError; nothing of a run is lost by any of them.
+    """
+    deadline = time.monotonic() + 60 * max_minutes if max_minutes else None
+    name, settings = (None, None) if resume else settings_for(preset, over or {})
+    if settings:  # before the clips are looked at: a missing model is told at once
+        find_descriptor(settings.models.descriptor)
+        find_judge(settings.models.judge)
+    data = read_dataset(items_csv, videos, catalogue)
+    for note in data.notes:
+        tell(Note(note))
+
+    from srlite.training.loop import train_run
+    from srlite.training.run import Run, begin, sole_owner, take_up
+    from srlite.workbench import open_workbench
+
+    with sole_owner(run):
+        if resume:
+            folder, split = take_up(run, data.catalogue, data.records)
+            settings = folder.settings()
+        else:
+            split = split_for(data, settings)
+            folder = begin(run, settings, data.catalogue, split)
+        for note in split.report.notes:
+            tell(Note(note))
+        with open_workbench(settings, data.catalogue, videos=videos, adapter=None) as bench:
+            trained = train_run(bench, folder, split, tell=_logged(folder, tell), deadline=deadline)
+            for note in bench.judge.notes:
+                tell(Note(note))
+            return TrainingResult(run, name, trained.state.step, trained.state.round, trained.state.score, trained.complete,
+                                  bench.demonstration)
+
+
+def _logged(run, tell: Tell) -> Tell:
+    def both(event):
+        if isinstance(event, Note):
+            run.log(event.text)
+        tell(event)
+    return both

@@ -1,0 +1,1 @@
+"""Clips: probe, decode in a killable child, frames chosen by presentation time."""

@@ -1,0 +1,68 @@
+"""Frames of clips on disk, so that a clip is decoded once for all rounds and runs.
+
+Contract: `frames(path)` gives the sampled pictures of a clip and the SHA-256 of its bytes. Kept losslessly compressed, one
+file a clip and settings, mode 0600, under a key made of the clip's bytes and of everything that decides which pictures are
+taken. A file that cannot be read is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from srlite.files import write_private
+from srlite.types import Frames
+from srlite.video.reader import ClipReader, sha256_of
+
+KEY_VERSION = "srlite.frames/1"
+
+
+class FrameStore:
+    """`count` frames with sides in multiples of `multiple` and at most `max_pixels` each; counts `decoded` clips."""
+
+    def __init__(self, folder: Path, reader: ClipReader, *, count: int, multiple: int, max_pixels: int):
+        self._folder, self._reader = folder, reader
+        self._wanted = dict(count=count, multiple=multiple, max_pixels=max_pixels)
+        self._hashes: dict[Path, str] = {}
+        self.decoded = 0
+
+    def frames(self, path: Path) -> tuple[Frames, str]:
+        """Raises InputError naming the clip when it cannot be read."""
+        sha256 = self.sha256(path)
+        parts = json.dumps([KEY_VERSION, sha256, *sorted(self._wanted.items())])
+        key = hashlib.sha256(parts.encode()).hexdigest()
+        kept = self._folder / key[:2] / f"{key}.npz"
+        found = _load(kept)
+        if found is None:
+            found = self._reader.read(path, **self._wanted)
+            self.decoded += 1
+            write_private(kept, _dump(found))
+        return found, sha256
+
+    def sha256(self, path: Path) -> str:
+        """Of the clip's bytes; read once for each path."""
+        if path not in self._hashes:
+            self._hashes[path] = sha256_of(path)
+        return self._hashes[path]
+
+
+def _dump(frames: Frames) -> bytes:
+    about = dict(times_s=frames.times_s, duration_s=frames.duration_s, real=frames.real, warnings=frames.warnings)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, images=frames.images, about=np.frombuffer(json.dumps(about).encode(), np.uint8))
+    return buffer.getvalue()
+
+
+def _load(path: Path) -> Frames | None:
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            about = json.loads(kept["about"].tobytes())
+            return Frames(kept["images"], tuple(about["times_s"]), about["duration_s"], about["real"],
+                          tuple(about["warnings"]))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return None

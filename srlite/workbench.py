@@ -1,0 +1,92 @@
+"""Everything that a job has open at once: clips, descriptor, judge, and their caches.
+
+`open_workbench` is the one place where settings become opened things; jobs take the workbench and pass on its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from srlite.config import Settings
+from srlite.descriptor.features import FeatureStore
+from srlite.descriptor.load import Descriptor, load_descriptor
+from srlite.device.threads import usable_threads
+from srlite.files import private_folder
+from srlite.judge.answers import Bands
+from srlite.judge.cache import VerdictCache
+from srlite.judge.client import Judge, JudgeSettings
+from srlite.models.store import InstalledModel, cache_folder, find_descriptor, find_judge
+from srlite.records.catalogue import Catalogue
+from srlite.video.reader import ClipReader
+from srlite.video.store import FrameStore
+
+_BUSY_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """`videos` is the folder that clip paths of pairs are under; None where clips are given by path."""
+
+    settings: Settings
+    catalogue: Catalogue
+    videos: Path | None
+    clips: FrameStore
+    descriptor: Descriptor
+    features: FeatureStore
+    judge: Judge
+    descriptor_model: InstalledModel
+    judge_model: InstalledModel
+
+    @property
+    def demonstration(self) -> bool:
+        return self.descriptor_model.demonstration or self.judge_model.demonstration
+
+    @property
+    def on_card(self) -> bool:
+        return self.descriptor.device.type == "cuda"
+
+    def path(self, clip: str) -> Path:
+        return self.videos / clip if self.videos else Path(clip)
+
+
+def _device(wanted: str) -> str:
+    if wanted != "auto":
+        return wanted
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _judge(settings: Settings, model: InstalledModel, device: str, cache: VerdictCache) -> Judge:
+    s = settings.judge
+    return Judge(
+        JudgeSettings(
+            path=model.path, sha256=None, family=model.family or settings.models.judge_family,
+            threads=usable_threads(settings.threads), n_ctx=s.n_ctx, n_batch=s.n_batch, n_seq_max=s.n_seq_max,
+            gpu_layers=s.gpu_layers if device == "cuda" else 0, extra_buffers=True,
+            bands=Bands(min_mass=s.min_mass, threshold=s.threshold, unsure=s.unsure_band), time_limit_s=s.limit_s),
+        cache)
+
+
+@contextmanager
+def open_workbench(settings: Settings, catalogue: Catalogue, *, videos: Path | None,
+                   adapter: Path | None) -> Iterator[Workbench]:
+    """Open it all, and close it all. Raises ModelError or DeviceError before anything heavy where it can."""
+    descriptor_model = find_descriptor(settings.models.descriptor)
+    judge_model = find_judge(settings.models.judge)
+    device, kept = _device(settings.models.device), private_folder(cache_folder())
+    torch.set_num_threads(usable_threads(settings.threads))
+    with ExitStack() as stack:
+        cache = stack.enter_context(VerdictCache(kept / "verdicts.sqlite", _BUSY_TIMEOUT_S))
+        judge = stack.enter_context(_judge(settings, judge_model, device, cache))
+        reader = stack.enter_context(ClipReader(limit_s=settings.video.limit_s))
+        descriptor = load_descriptor(
+            descriptor_model.path, adapter=adapter, device=device, quantise=settings.models.quantise, dtype="auto",
+            seed=settings.seed)
+        clips = FrameStore(kept / "frames", reader, count=settings.video.frames,
+                           multiple=descriptor.family.frame_multiple, max_pixels=settings.video.max_pixels)
+        features = FeatureStore(kept / "features", max_bytes=int(settings.cache.max_gb * 1e9))
+        yield Workbench(settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model)

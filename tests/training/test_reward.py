@@ -1,0 +1,61 @@
+"""Rewards from verdicts: all three states of every question, both kinds of pair."""
+
+import itertools
+
+import pytest
+
+from srlite.training.reward import MATCHED_QUESTIONS, MISMATCHED_QUESTIONS, questions_for, reward
+from srlite.types import Pair, Verdict
+
+ALL = ("outcome", "unrelated", "relevance", "quality")
+PASS, FAIL, UNRELATED = Pair("a.mp4", "30_1", "pass"), Pair("a.mp4", "30_1", "fail"), Pair("a.mp4", "18_3", None)
+
+
+def verdicts(**answers):
+    given = dict(evidence="yes", met="yes", relevant="yes", well_formed="yes", abstains="no", echo="no") | answers
+    return {q: Verdict(a, None if a == "unscored" else float(a == "yes"), 1.0) for q, a in given.items()}
+
+
+@pytest.mark.parametrize(("pair", "answers", "outcome"), [
+    (PASS, {}, 1.0), (PASS, {"met": "no"}, 0.0), (FAIL, {}, 0.0), (FAIL, {"met": "no"}, 1.0),
+    (PASS, {"evidence": "no"}, 0.0), (FAIL, {"evidence": "no", "met": "no"}, 0.0),
+    (FAIL, {"evidence": "no", "met": "unscored"}, 0.0), (PASS, {"met": "unscored"}, None), (PASS, {"evidence": "unscored"}, None),
+])
+def test_outcome_needs_sufficient_evidence_and_agreement(pair, answers, outcome):
+    found = reward(pair, verdicts(**answers), ALL)
+    assert found.outcome == outcome
+    assert found.unrelated is None
+    assert found.total == (None if outcome is None else outcome + 2.0)
+
+
+def test_a_mismatched_pair_earns_by_abstaining():
+    assert reward(UNRELATED, verdicts(abstains="yes", evidence="no"), ALL).total == 3.0
+    assert reward(UNRELATED, verdicts(abstains="no"), ALL).total == 2.0
+    assert reward(UNRELATED, verdicts(), ALL).outcome is None
+
+
+def test_an_echo_of_the_criterion_earns_nothing():
+    for pair in (PASS, FAIL, UNRELATED):
+        assert reward(pair, verdicts(echo="yes", abstains="yes"), ALL).total == 0.0
+
+
+@pytest.mark.parametrize("pair", [PASS, UNRELATED])
+def test_one_unscored_part_makes_the_whole_unscored(pair):
+    for question in questions_for(pair):
+        assert reward(pair, verdicts(**{question: "unscored"}), ALL).total is None
+
+
+def test_terms_can_be_switched_off():
+    for terms in itertools.chain.from_iterable(itertools.combinations(ALL, n) for n in range(5)):
+        found = reward(PASS, verdicts(relevant="no"), terms)
+        assert found.total == ("outcome" in terms) + ("quality" in terms)
+        assert (found.relevance is None) == ("relevance" not in terms)
+
+
+def test_a_switched_off_part_cannot_make_it_unscored():
+    assert reward(PASS, verdicts(relevant="unscored"), ("outcome",)).total == 1.0
+
+
+def test_the_outcome_is_in_no_question():
+    assert "outcome" not in MATCHED_QUESTIONS + MISMATCHED_QUESTIONS
+    assert questions_for(PASS) == questions_for(FAIL)
