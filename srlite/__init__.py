@@ -15,7 +15,11 @@ import importlib
 
 __version__ = "0.1.0"
 
-_JOBS = {"train": "srlite.training.job", "evaluate": "srlite.evaluation.protocol", "assess": "srlite.assessing"}
+_JOBS = {
+    "train": "srlite.training.job",
+    "evaluate": "srlite.evaluation.protocol",
+    "assess": "srlite.assessing",
+}
 
 
 def __getattr__(name: str):

@@ -29,7 +29,9 @@ class Failed:
     error: InputError
 
 
-def assess(clips: Sequence[Path], item: str, *, run: Path, age_months: float | None = None) -> Iterator[Assessment | Failed]:
+def assess(
+    clips: Sequence[Path], item: str, *, run: Path, age_months: float | None = None
+) -> Iterator[Assessment | Failed]:
     """Assess each clip for the item with the run's adapter. A clip that cannot be read does not stop the others.
 
     Raises InputError for an item that the run's catalogue does not have, ModelError when a model is missing or another.
@@ -58,14 +60,25 @@ def assess_clip(bench: Workbench, run: Run, clip: Path, item: Item, age_months: 
     age = item.age_months if age_months is None else age_months
     described = describe(bench, Pair(str(clip), item.code, None, age_months=age), canonical_prompt(item, age))
     written = time.monotonic()
-    decided, = judged(bench, [described])
+    (decided,) = judged(bench, [described])
     seconds = {"describe": round(written - began, 3), "judge": round(time.monotonic() - written, 3)}
     return Assessment(
-        clip={"path": str(clip), "sha256": described.clip_sha256, "duration_s": round(described.frames.duration_s, 3),
-              "frames_s": [round(t, 3) for t in described.frames.times_s]},
-        item=item, description=described.description, decision=decided.decision, verdicts=decided.verdicts,
-        models=_models(bench, run), demonstration=bench.demonstration, seed=bench.settings.seed,
-        warnings=tuple(_warnings(bench, described, item)), seconds=seconds)
+        clip={
+            "path": str(clip),
+            "sha256": described.clip_sha256,
+            "duration_s": round(described.frames.duration_s, 3),
+            "frames_s": [round(t, 3) for t in described.frames.times_s],
+        },
+        item=item,
+        description=described.description,
+        decision=decided.decision,
+        verdicts=decided.verdicts,
+        models=_models(bench, run),
+        demonstration=bench.demonstration,
+        seed=bench.settings.seed,
+        warnings=tuple(_warnings(bench, described, item)),
+        seconds=seconds,
+    )
 
 
 def _models(bench: Workbench, run: Run) -> dict[str, object]:
@@ -93,15 +106,24 @@ def assessment_json(found: Assessment) -> dict[str, object]:
     """The document of schema srlite.assessment/1."""
     item = found.item
     return {
-        "schema": SCHEMA, "clip": dict(found.clip),
+        "schema": SCHEMA,
+        "clip": dict(found.clip),
         "item": {"code": item.code, "name": item.name, "criterion": item.criterion},
-        "description": found.description, "decision": found.decision,
+        "description": found.description,
+        "decision": found.decision,
         "verdicts": {name: _verdict_json(v) for name, v in found.verdicts.items()},
-        "models": dict(found.models), "demonstration": found.demonstration, "warnings": list(found.warnings),
-        "seconds": dict(found.seconds), "seed": found.seed,
+        "models": dict(found.models),
+        "demonstration": found.demonstration,
+        "warnings": list(found.warnings),
+        "seconds": dict(found.seconds),
+        "seed": found.seed,
     }
 
 
 def _verdict_json(verdict: Verdict) -> dict[str, object]:
     p = verdict.probability
-    return {"answer": verdict.answer, "probability": None if p is None else round(p, 6), "mass": round(verdict.mass, 6)}
+    return {
+        "answer": verdict.answer,
+        "probability": None if p is None else round(p, 6),
+        "mass": round(verdict.mass, 6),
+    }

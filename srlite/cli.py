@@ -17,9 +17,13 @@ import typer
 
 from srlite.errors import Findings, InputError, Interrupted, SrliteError, UsageError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-                  help="Learn to describe item-specific behaviour in clips from clinical outcomes. "
-                       "An observation aid for research and pilots, not a diagnostic device.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Learn to describe item-specific behaviour in clips from clinical outcomes. "
+    "An observation aid for research and pilots, not a diagnostic device.",
+)
 models_app = typer.Typer(no_args_is_help=True, help="The models that srlite knows, and those that are here.")
 judge_app = typer.Typer(no_args_is_help=True, help="The judge.")
 prompts_app = typer.Typer(no_args_is_help=True, help="The item prompts.")
@@ -30,12 +34,16 @@ app.add_typer(prompts_app, name="prompts")
 RUNS = Path("runs")
 """Where runs go and are looked for when --run is not given."""
 
-ItemsCsv = Annotated[Path, typer.Argument(help="Records: video, item, outcome, one a row.", show_default=False)]
+ItemsCsv = Annotated[
+    Path, typer.Argument(help="Records: video, item, outcome, one a row.", show_default=False)
+]
 Videos = Annotated[Path, typer.Argument(help="The folder that the clips lie in.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-CatalogueFile = Annotated[Path | None, typer.Option("--catalogue", help="Item texts (TOML). Default: the bundled ones.")]
+CatalogueFile = Annotated[
+    Path | None, typer.Option("--catalogue", help="Item texts (TOML). Default: the bundled ones.")
+]
 RunDir = Annotated[Path | None, typer.Option("--run", help="The run's folder.")]
 
 
@@ -58,12 +66,18 @@ def _guarded(command: Callable) -> Callable:
             screen.error(Interrupted("interrupted"))
             raise typer.Exit(Interrupted.exit_code) from None
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: say nothing more
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+            )  # the reader has gone: say nothing more
         except Exception as error:
             if kwargs.get("debug"):
                 raise
-            screen.error(SrliteError(f"unexpected: {type(error).__name__}: {error}",
-                                     remedy="This is a fault of srlite. Run again with --debug and report what it prints."))
+            screen.error(
+                SrliteError(
+                    f"unexpected: {type(error).__name__}: {error}",
+                    remedy="This is a fault of srlite. Run again with --debug and report what it prints.",
+                )
+            )
             raise typer.Exit(SrliteError.exit_code) from None
 
     del run.__wrapped__  # typer reads the signature: without `screen`, which is not an option
@@ -83,7 +97,9 @@ def _quiet_libraries() -> None:
     from srlite.descriptor.offline import stay_offline
 
     stay_offline()
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads must not burn the cores of the other model
+    os.environ.setdefault(
+        "OMP_WAIT_POLICY", "PASSIVE"
+    )  # waiting threads must not burn the cores of the other model
     import warnings
 
     warnings.filterwarnings("ignore", category=FutureWarning)
@@ -95,54 +111,95 @@ def _quiet_libraries() -> None:
 @app.command()
 @_guarded
 def train(
-    items_csv: ItemsCsv, videos: Videos,
-    preset: Annotated[str | None, typer.Option(help="A preset of models.toml. Default: by the card and what is installed.")] = None,
-    run: RunDir = None, catalogue: CatalogueFile = None,
-    descriptor: Annotated[str | None, typer.Option(help="A descriptor: a name of models.toml or a folder.")] = None,
+    items_csv: ItemsCsv,
+    videos: Videos,
+    preset: Annotated[
+        str | None, typer.Option(help="A preset of models.toml. Default: by the card and what is installed.")
+    ] = None,
+    run: RunDir = None,
+    catalogue: CatalogueFile = None,
+    descriptor: Annotated[
+        str | None, typer.Option(help="A descriptor: a name of models.toml or a folder.")
+    ] = None,
     judge: Annotated[str | None, typer.Option(help="A judge: a name of models.toml or a GGUF file.")] = None,
     split: Annotated[str | None, typer.Option(help="child, per-item, site or column.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Rounds over all training pairs.", min=1)] = None,
-    max_minutes: Annotated[float | None, typer.Option(help="Stop in time, with what was learnt until then.")] = None,
+    max_minutes: Annotated[
+        float | None, typer.Option(help="Stop in time, with what was learnt until then.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take up the run in --run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and print the plan.")] = False,
-    four_bit: Annotated[bool, typer.Option("--four-bit", help="Load the descriptor's base in 4 bit, on the CPU too.")] = False,
+    four_bit: Annotated[
+        bool, typer.Option("--four-bit", help="Load the descriptor's base in 4 bit, on the CPU too.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Everything random follows from it.")] = 0,
-    json: Json = False, quiet: Quiet = False, debug: Debug = False, *, screen,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
 ) -> None:
     """Train the descriptor's adapter from clips and outcomes."""
     _quiet_libraries()
     from srlite.training import job
     from srlite.training.progress import Note, Progress, SliceDone
 
-    over = _settings(seed=seed, descriptor=descriptor, judge=judge, split=split, rounds=rounds, four_bit=four_bit)
+    over = _settings(
+        seed=seed, descriptor=descriptor, judge=judge, split=split, rounds=rounds, four_bit=four_bit
+    )
     if dry_run:
         plan = job.plan(items_csv, videos, preset=preset, catalogue=catalogue, over=over)
-        screen.json(plan) if json else screen.table("Plan", ("", ""), [(k, str(v)) for k, v in plan.items() if k != "schema"])
+        screen.json(plan) if json else screen.table(
+            "Plan", ("", ""), [(k, str(v)) for k, v in plan.items() if k != "schema"]
+        )
         return
     if resume and run is None:
         raise UsageError("--resume needs the run to resume", remedy="Add --run DIR.")
     folder = run or RUNS / time.strftime("%Y%m%d-%H%M%S")
     with screen.bar() as bar:
+
         def tell(event):
             if isinstance(event, Progress):
-                bar.show(f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}",
-                         event.done, event.total)
+                bar.show(
+                    f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}",
+                    event.done,
+                    event.total,
+                )
             elif isinstance(event, SliceDone):
                 bar.slice_done(event.figures, event.left_s)
             elif isinstance(event, Note):
                 screen.note(event.text)
 
-        done = job.train(items_csv, videos, run=folder, preset=preset, catalogue=catalogue, over=over, resume=resume,
-                         max_minutes=max_minutes, tell=tell)
-    document = {"schema": "srlite.training/1", "run": str(done.run), "preset": done.preset, "steps": done.steps,
-                "chosen_round": done.rounds, "validation": done.validation, "complete": done.complete,
-                "demonstration": done.demonstration}
+        done = job.train(
+            items_csv,
+            videos,
+            run=folder,
+            preset=preset,
+            catalogue=catalogue,
+            over=over,
+            resume=resume,
+            max_minutes=max_minutes,
+            tell=tell,
+        )
+    document = {
+        "schema": "srlite.training/1",
+        "run": str(done.run),
+        "preset": done.preset,
+        "steps": done.steps,
+        "chosen_round": done.rounds,
+        "validation": done.validation,
+        "complete": done.complete,
+        "demonstration": done.demonstration,
+    }
     if json:
         screen.json(document)
         return
     marked = " (demonstration model)" if done.demonstration else ""
     screen.out.print(f"run: {done.run}{marked}", markup=False, soft_wrap=True)
-    screen.say(f"adapter of step {done.steps}" + ("" if done.complete else "; stopped by --max-minutes, go on with --resume"))
+    screen.say(
+        f"adapter of step {done.steps}"
+        + ("" if done.complete else "; stopped by --max-minutes, go on with --resume")
+    )
     screen.say(f"next: srlite evaluate {items_csv} {videos} --run {done.run} --compare base")
 
 
@@ -167,7 +224,10 @@ def assess(
     age_months: Annotated[float | None, typer.Option(help="The child's age. Default: the item's.")] = None,
     json: Json = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line, one a clip.")] = False,
-    quiet: Quiet = False, debug: Debug = False, *, screen,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
 ) -> None:
     """Describe what a clip shows for an item, then decide: pass, fail or unable to assess."""
     import json as json_
@@ -199,7 +259,9 @@ def assess(
     if failed and len(clips) == 1:
         raise typer.Exit(InputError.exit_code)
     if failed:
-        raise Findings(f"{len(failed)} of {len(clips)} clips could not be assessed", remedy="The reasons stand above.")
+        raise Findings(
+            f"{len(failed)} of {len(clips)} clips could not be assessed", remedy="The reasons stand above."
+        )
 
 
 def _newest(screen, newest_finished) -> Path:
@@ -211,9 +273,18 @@ def _newest(screen, newest_finished) -> Path:
 @app.command()
 @_guarded
 def evaluate(
-    items_csv: ItemsCsv, videos: Videos, run: RunDir = None, catalogue: CatalogueFile = None,
-    compare: Annotated[str | None, typer.Option(help="base: the same descriptor without its adapter, beside it.")] = None,
-    json: Json = False, quiet: Quiet = False, debug: Debug = False, *, screen,
+    items_csv: ItemsCsv,
+    videos: Videos,
+    run: RunDir = None,
+    catalogue: CatalogueFile = None,
+    compare: Annotated[
+        str | None, typer.Option(help="base: the same descriptor without its adapter, beside it.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
 ) -> None:
     """Measure a run on its test part: accuracy, recall and precision by item, abstention on unrelated pairs."""
     if compare not in (None, "base"):
@@ -225,14 +296,22 @@ def evaluate(
 
     folder = run or _newest(screen, newest_finished)
     with screen.bar() as bar:
-        found = evaluate_run(items_csv, videos, run=folder, catalogue=catalogue, compare_base=compare == "base",
-                             tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total))
+        found = evaluate_run(
+            items_csv,
+            videos,
+            run=folder,
+            catalogue=catalogue,
+            compare_base=compare == "base",
+            tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total),
+        )
     document = evaluation_json(found)
     screen.json(document) if json else screen.evaluation(document)
     if document["unreadable"]:
         for line in document["unreadable"]:
             screen.say(line)
-        raise Findings(f"{len(document['unreadable'])} test pairs could not be read", remedy="The reasons stand above.")
+        raise Findings(
+            f"{len(document['unreadable'])} test pairs could not be read", remedy="The reasons stand above."
+        )
 
 
 @app.command()
@@ -240,7 +319,11 @@ def evaluate(
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where the demonstration is written.")] = Path("srlite-demo"),
     seed: Annotated[int, typer.Option(help="Another seed, other children and other clips.")] = 0,
-    json: Json = False, quiet: Quiet = False, debug: Debug = False, *, screen,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
 ) -> None:
     """The whole story with bundled demonstration models: render, train, evaluate, assess. No card, no download."""
     _quiet_libraries()
@@ -261,13 +344,37 @@ def models_list(json: Json = False, quiet: Quiet = False, debug: Debug = False, 
     known = registry()
     entries = [*known.descriptors.values(), *known.judges.values()]
     if json:
-        screen.json({"schema": "srlite.models/1", "models": [
-            {"id": e.id, "role": e.role, "family": e.family, "repository": e.repository, "licence": e.licence,
-             "installed": installed(e)} for e in entries]})
+        screen.json(
+            {
+                "schema": "srlite.models/1",
+                "models": [
+                    {
+                        "id": e.id,
+                        "role": e.role,
+                        "family": e.family,
+                        "repository": e.repository,
+                        "licence": e.licence,
+                        "installed": installed(e),
+                    }
+                    for e in entries
+                ],
+            }
+        )
         return
-    screen.table("Models", ("role", "id", "source", "licence", "installed"), [
-        (e.role, e.id, e.repository or "bundled demonstration model", e.licence, "yes" if installed(e) else "no")
-        for e in entries])
+    screen.table(
+        "Models",
+        ("role", "id", "source", "licence", "installed"),
+        [
+            (
+                e.role,
+                e.id,
+                e.repository or "bundled demonstration model",
+                e.licence,
+                "yes" if installed(e) else "no",
+            )
+            for e in entries
+        ],
+    )
 
 
 def _not_built(name: str) -> Callable:

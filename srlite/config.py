@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from srlite.errors import InputError
@@ -89,8 +90,8 @@ class SplitSettings(_Part):
 
 
 class JudgeSettings(_Part):
-    """The judge's window and thresholds. Yes from probability `threshold` on; less mass than `min_mass` is unscored, as is
-    a probability within `unsure_band` of the threshold."""
+    """The judge's window and thresholds. Yes from probability `threshold` on (`thresholds`: of single questions); less mass
+    than `min_mass` is unscored, as is a probability within `unsure_band` of the threshold."""
 
     n_ctx: Count = 8192
     n_batch: Count = 2048
@@ -98,6 +99,7 @@ class JudgeSettings(_Part):
     gpu_layers: int = -1
     min_mass: Share = 0.5
     threshold: Share = 0.5
+    thresholds: dict[str, Share] = {}
     unsure_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     limit_s: Positive = 600.0
 
@@ -130,8 +132,11 @@ def settings_from(values: Mapping[str, object], *, where: str) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"setting {name}: {first['msg']}", where=where,
-                         remedy="See srlite/config.py for every setting, its meaning and its default.") from None
+        raise InputError(
+            f"setting {name}: {first['msg']}",
+            where=where,
+            remedy="See srlite/config.py for every setting, its meaning and its default.",
+        ) from None
 
 
 def read_settings(path: Path) -> Settings:
@@ -144,8 +149,6 @@ def read_settings(path: Path) -> Settings:
 
 def settings_toml(settings: Settings) -> str:
     """As TOML text; read_settings of it gives the same settings."""
-    import tomli_w
-
     return tomli_w.dumps(settings.model_dump(mode="json", exclude_none=True))
 
 

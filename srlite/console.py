@@ -19,7 +19,12 @@ from rich.text import Text
 from srlite.errors import SrliteError
 
 _COLOUR = {"pass": "green", "fail": "red", "unable_to_assess": "yellow", None: "magenta"}
-_WORDS = {"pass": "pass", "fail": "fail", "unable_to_assess": "unable to assess", None: "no decision (unscored)"}
+_WORDS = {
+    "pass": "pass",
+    "fail": "fail",
+    "unable_to_assess": "unable to assess",
+    None: "no decision (unscored)",
+}
 NOT_A_DEVICE = "An observation aid for research and pilots, not a diagnostic device. Watch the clip; overrule where needed."
 DEMONSTRATION = "demonstration model"
 
@@ -35,7 +40,9 @@ class Screen:
     def __init__(self, *, quiet: bool = False):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="replace")  # a terminal without a character shows a mark, not a traceback
+                stream.reconfigure(
+                    errors="replace"
+                )  # a terminal without a character shows a mark, not a traceback
         self.out = Console(highlight=False)
         self.err = Console(stderr=True, highlight=False)
         self.quiet = quiet
@@ -66,29 +73,50 @@ class Screen:
         for name in ("evidence", "met", "relevant", "well_formed", "abstains", "echo"):
             verdict = document["verdicts"][name]
             p = verdict["probability"]
-            answers.add_row(Text(_QUESTION_WORDS[name], style="dim"), verdict["answer"],
-                            Text("" if p is None else f"p(yes) {p:.2f}", style="dim"))
+            answers.add_row(
+                Text(_QUESTION_WORDS[name], style="dim"),
+                verdict["answer"],
+                Text("" if p is None else f"p(yes) {p:.2f}", style="dim"),
+            )
         lines = [
-            Text(plain(f"{item['code']}  {item['name']}")), Text(plain(f"criterion: {item['criterion']}"), style="dim"),
-            Text(), Text(plain(document["description"] or "(nothing was written)"), style="bold"), Text(),
-            Text.assemble("decision: ", (_WORDS[decision], f"bold {_COLOUR[decision]}")), answers,
-            *(Text(plain(f"! {w}"), style="yellow") for w in document["warnings"]), Text(), Text(NOT_A_DEVICE, style="dim")]
-        title = plain(Path(str(document["clip"]["path"])).name) + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
+            Text(plain(f"{item['code']}  {item['name']}")),
+            Text(plain(f"criterion: {item['criterion']}"), style="dim"),
+            Text(),
+            Text(plain(document["description"] or "(nothing was written)"), style="bold"),
+            Text(),
+            Text.assemble("decision: ", (_WORDS[decision], f"bold {_COLOUR[decision]}")),
+            answers,
+            *(Text(plain(f"! {w}"), style="yellow") for w in document["warnings"]),
+            Text(),
+            Text(NOT_A_DEVICE, style="dim"),
+        ]
+        title = plain(Path(str(document["clip"]["path"])).name) + (
+            f" ({DEMONSTRATION})" if document["demonstration"] else ""
+        )
         self.out.print(Panel(Group(*lines), title=Text(title), width=min(100, self.out.width)))
 
     def evaluation(self, document: Mapping) -> None:
         """Arms side by side, then item by item."""
-        arms, title = document["arms"], "Evaluation" + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
+        arms, title = (
+            document["arms"],
+            "Evaluation" + (f" ({DEMONSTRATION})" if document["demonstration"] else ""),
+        )
         table = Table(title=title, caption="95 % Wilson intervals; positive class: pass")
         table.add_column("")
         for arm in arms:
             table.add_column(arm, justify="right")
-        for label, name in (("accuracy", "accuracy"), ("abstains on unrelated pairs", "abstention"),
-                            ("relevant", "relevance"), ("true of the clip", "truth")):
+        for label, name in (
+            ("accuracy", "accuracy"),
+            ("abstains on unrelated pairs", "abstention"),
+            ("relevant", "relevance"),
+            ("true of the clip", "truth"),
+        ):
             if all(name in figures for figures in arms.values()):
                 table.add_row(label, *(_interval(figures[name]) for figures in arms.values()))
-        table.add_row("items with recall > 0.5",
-                      *(f"{a['items_recall_above_half']} of {len(a['items'])}" for a in arms.values()))
+        table.add_row(
+            "items with recall > 0.5",
+            *(f"{a['items_recall_above_half']} of {len(a['items'])}" for a in arms.values()),
+        )
         table.add_row("tokens a description", *(_number(a["length_tokens"], 1) for a in arms.values()))
         self.out.print(table)
         self._items(arms)
@@ -116,8 +144,14 @@ class Screen:
         return Bar(self)
 
 
-_QUESTION_WORDS = {"evidence": "enough evidence", "met": "criterion met", "relevant": "about the item",
-                   "well_formed": "well formed", "abstains": "declines to assess", "echo": "only echoes the criterion"}
+_QUESTION_WORDS = {
+    "evidence": "enough evidence",
+    "met": "criterion met",
+    "relevant": "about the item",
+    "well_formed": "well formed",
+    "abstains": "declines to assess",
+    "echo": "only echoes the criterion",
+}
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -134,9 +168,15 @@ class Bar:
     def __init__(self, screen: Screen):
         self._screen = screen
         self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("{task.fields[info]}", style="dim"), console=screen.err, transient=True,
-            disable=screen.quiet or not screen.err.is_terminal)
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[info]}", style="dim"),
+            console=screen.err,
+            transient=True,
+            disable=screen.quiet or not screen.err.is_terminal,
+        )
         self._task = self._progress.add_task("", total=None, info="")
 
     def __enter__(self) -> Bar:
@@ -152,9 +192,15 @@ class Bar:
     def slice_done(self, f: Mapping, left_s: float) -> None:
         """The figures of a finished slice, one line."""
         parts = [f"round {f['round']} slice {f['slice']}", f"reward {_number(f['reward'], 2)}"]
-        parts += [f"{name} {_number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")]
-        parts += [f"no signal {f['zero_signal_share']:.0%}", f"KL {_number(f['kl'], 3)}",
-                  f"{f['length_tokens']:.0f} tokens", f"cache hits {f['cache_hits']}"]
+        parts += [
+            f"{name} {_number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")
+        ]
+        parts += [
+            f"no signal {f['zero_signal_share']:.0%}",
+            f"KL {_number(f['kl'], 3)}",
+            f"{f['length_tokens']:.0f} tokens",
+            f"cache hits {f['cache_hits']}",
+        ]
         if f["unscored_share"]:
             parts.append(f"unscored {f['unscored_share']:.1%}")
         if f["validation"] is not None:

@@ -52,20 +52,38 @@ def sample(bench: Workbench, prompt: Prompt, features: Features, *, seed: int) -
     """A group of descriptions under the current adapter; the same seed gives the same group."""
     s = bench.settings.sampling
     generator = torch.Generator().manual_seed(seed)
-    return sample_group(bench.descriptor, prompt, features, count=s.group, max_new_tokens=s.max_new_tokens,
-                        temperature=s.temperature, top_p=s.top_p, generator=generator)
+    return sample_group(
+        bench.descriptor,
+        prompt,
+        features,
+        count=s.group,
+        max_new_tokens=s.max_new_tokens,
+        temperature=s.temperature,
+        top_p=s.top_p,
+        generator=generator,
+    )
 
 
 def describe(bench: Workbench, pair: Pair, text: str) -> Described:
     """The likeliest description of the pair's clip, asked with `text`."""
     prompt, features, frames, sha256 = prepare(bench, pair.clip, text)
-    rollout, = sample_group(bench.descriptor, prompt, features, count=1, temperature=0.0, top_p=1.0, generator=None,
-                            max_new_tokens=bench.settings.sampling.max_new_tokens)
+    (rollout,) = sample_group(
+        bench.descriptor,
+        prompt,
+        features,
+        count=1,
+        temperature=0.0,
+        top_p=1.0,
+        generator=None,
+        max_new_tokens=bench.settings.sampling.max_new_tokens,
+    )
     return Described(pair, rollout.text.strip(), len(rollout.tokens), frames, sha256)
 
 
 def judged(bench: Workbench, described: Sequence[Described]) -> list[Decided]:
     """All six verdicts and the decision for each description."""
     requests = [Request(bench.catalogue[d.pair.item], d.description, ALL_QUESTIONS) for d in described]
-    return [Decided(d.pair, d.description, d.tokens, verdicts, decide(verdicts))
-            for d, verdicts in zip(described, bench.judge.ask(requests), strict=True)]
+    return [
+        Decided(d.pair, d.description, d.tokens, verdicts, decide(verdicts))
+        for d, verdicts in zip(described, bench.judge.ask(requests), strict=True)
+    ]

@@ -20,6 +20,7 @@ from srlite.files import private_folder
 from srlite.judge.answers import Bands
 from srlite.judge.cache import VerdictCache
 from srlite.judge.client import Judge, JudgeSettings
+from srlite.judge.questions import QUESTIONS
 from srlite.models.store import InstalledModel, cache_folder, find_descriptor, find_judge
 from srlite.records.catalogue import Catalogue
 from srlite.video.reader import ClipReader
@@ -64,16 +65,28 @@ def _judge(settings: Settings, model: InstalledModel, device: str, cache: Verdic
     s = settings.judge
     return Judge(
         JudgeSettings(
-            path=model.path, sha256=None, family=model.family or settings.models.judge_family,
-            threads=usable_threads(settings.threads), n_ctx=s.n_ctx, n_batch=s.n_batch, n_seq_max=s.n_seq_max,
-            gpu_layers=s.gpu_layers if device == "cuda" else 0, extra_buffers=True,
-            bands=Bands(min_mass=s.min_mass, threshold=s.threshold, unsure=s.unsure_band), time_limit_s=s.limit_s),
-        cache)
+            path=model.path,
+            sha256=None,
+            family=model.family or settings.models.judge_family,
+            threads=usable_threads(settings.threads),
+            n_ctx=s.n_ctx,
+            n_batch=s.n_batch,
+            n_seq_max=s.n_seq_max,
+            gpu_layers=s.gpu_layers if device == "cuda" else 0,
+            extra_buffers=True,
+            bands={
+                q.id: Bands(s.min_mass, s.thresholds.get(q.id, s.threshold), s.unsure_band) for q in QUESTIONS
+            },
+            time_limit_s=s.limit_s,
+        ),
+        cache,
+    )
 
 
 @contextmanager
-def open_workbench(settings: Settings, catalogue: Catalogue, *, videos: Path | None,
-                   adapter: Path | None) -> Iterator[Workbench]:
+def open_workbench(
+    settings: Settings, catalogue: Catalogue, *, videos: Path | None, adapter: Path | None
+) -> Iterator[Workbench]:
     """Open it all, and close it all. Raises ModelError or DeviceError before anything heavy where it can."""
     descriptor_model = find_descriptor(settings.models.descriptor)
     judge_model = find_judge(settings.models.judge)
@@ -84,9 +97,21 @@ def open_workbench(settings: Settings, catalogue: Catalogue, *, videos: Path | N
         judge = stack.enter_context(_judge(settings, judge_model, device, cache))
         reader = stack.enter_context(ClipReader(limit_s=settings.video.limit_s))
         descriptor = load_descriptor(
-            descriptor_model.path, adapter=adapter, device=device, quantise=settings.models.quantise, dtype="auto",
-            seed=settings.seed)
-        clips = FrameStore(kept / "frames", reader, count=settings.video.frames,
-                           multiple=descriptor.family.frame_multiple, max_pixels=settings.video.max_pixels)
+            descriptor_model.path,
+            adapter=adapter,
+            device=device,
+            quantise=settings.models.quantise,
+            dtype="auto",
+            seed=settings.seed,
+        )
+        clips = FrameStore(
+            kept / "frames",
+            reader,
+            count=settings.video.frames,
+            multiple=descriptor.family.frame_multiple,
+            max_pixels=settings.video.max_pixels,
+        )
         features = FeatureStore(kept / "features", max_bytes=int(settings.cache.max_gb * 1e9))
-        yield Workbench(settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model)
+        yield Workbench(
+            settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model
+        )

@@ -48,14 +48,30 @@ def _setting(scene: Scene) -> Setting:
     rng = random.Random(f"setting/{scene.seed}")
     light = lambda low, high: tuple(rng.randint(low, high) for _ in range(3))  # noqa: E731
     return Setting(
-        wall=light(165, 250), floor=light(95, 160), thing=rng.choice(THINGS), thing_2=rng.choice(THINGS),
-        adult=rng.choice(((224, 172, 125), (198, 134, 92), (240, 200, 160), (120, 80, 54))), screen=light(40, 120),
-        zoom=rng.uniform(0.92, 1.08), shift=(rng.uniform(-6, 6), rng.uniform(-4, 4)), begin=rng.uniform(0.08, 0.26),
-        speed=scene.child.pace * rng.uniform(0.95, 1.1), phase=rng.uniform(0, 1),
-        cut=rng.choice(((78, 0), (-78, 0), (0, 84))), noise=rng.uniform(1.0, 5.0))
+        wall=light(165, 250),
+        floor=light(95, 160),
+        thing=rng.choice(THINGS),
+        thing_2=rng.choice(THINGS),
+        adult=rng.choice(((224, 172, 125), (198, 134, 92), (240, 200, 160), (120, 80, 54))),
+        screen=light(40, 120),
+        zoom=rng.uniform(0.92, 1.08),
+        shift=(rng.uniform(-6, 6), rng.uniform(-4, 4)),
+        begin=rng.uniform(0.08, 0.26),
+        speed=scene.child.pace * rng.uniform(0.95, 1.1),
+        phase=rng.uniform(0, 1),
+        cut=rng.choice(((78, 0), (-78, 0), (0, 84))),
+        noise=rng.uniform(1.0, 5.0),
+    )
 
 
-THINGS: tuple[Colour, ...] = ((210, 40, 40), (40, 90, 200), (230, 150, 20), (120, 40, 160), (20, 130, 70), (200, 30, 120))
+THINGS: tuple[Colour, ...] = (
+    (210, 40, 40),
+    (40, 90, 200),
+    (230, 150, 20),
+    (120, 40, 160),
+    (20, 130, 70),
+    (200, 30, 120),
+)
 
 
 class Pen:
@@ -67,7 +83,9 @@ class Pen:
 
     def at(self, p: Point) -> Point:
         half = SIZE / 2
-        return tuple(((v - half) * self._zoom + half + s) * SCALE for v, s in zip(p, self._shift, strict=True))
+        return tuple(
+            ((v - half) * self._zoom + half + s) * SCALE for v, s in zip(p, self._shift, strict=True)
+        )
 
     def _width(self, w: float) -> int:
         return max(1, round(w * self._zoom * SCALE))
@@ -115,6 +133,7 @@ TABLE_Y = 92.0
 
 # ---- the child ----------------------------------------------------------------------------------------------------
 
+
 def _head(pen: Pen, child: DrawnChild, at: Point, r: float, look: float = 0.0, back: bool = False) -> None:
     """A head whose face is turned by `look` (-1 left .. 1 right); `back`: seen from behind."""
     pen.disc(at, r, child.hair)
@@ -135,27 +154,52 @@ def _arm(pen: Pen, child: DrawnChild, shoulder: Point, hand: Point, w: float) ->
     pen.disc(hand, w * 0.62, child.skin)
 
 
-def _standing(pen: Pen, child: DrawnChild, x: float, hands: tuple[Point, Point], *, look: float = 0.0,
-              lift: float = 0.0, lean: float = 0.0) -> None:
+def _standing(
+    pen: Pen,
+    child: DrawnChild,
+    x: float,
+    hands: tuple[Point, Point],
+    *,
+    look: float = 0.0,
+    lift: float = 0.0,
+    lean: float = 0.0,
+) -> None:
     """The whole child from the front. `hands` are offsets from the shoulders; `lift` raises the right foot."""
     k, ground = child.height, 108.0
     hip, neck = ground - 34 * k, ground - 62 * k
     top = (x + lean, neck)
     pen.line([(x - 4, hip), (x - 6, ground)], child.trousers, 6 * k)
-    pen.line([(x + 4, hip), (x + 6 + 9 * lift, ground - 15 * k - 3 * (1 - lift)) if lift > 0.02 else (x + 5, ground - 16 * k),
-              (x + 6 + 3 * lift, ground - 24 * k * lift)], child.trousers, 6 * k)
+    pen.line(
+        [
+            (x + 4, hip),
+            (x + 6 + 9 * lift, ground - 15 * k - 3 * (1 - lift)) if lift > 0.02 else (x + 5, ground - 16 * k),
+            (x + 6 + 3 * lift, ground - 24 * k * lift),
+        ],
+        child.trousers,
+        6 * k,
+    )
     pen.line([(x - 9, ground), (x - 4, ground)], DARK, 4)
     foot = (x + 6 + 3 * lift, ground - 24 * k * lift)
     pen.line([foot, (foot[0] + 5, foot[1])], DARK, 4)
-    pen.shape([(x - 8 * k, hip + 2), (x + 8 * k, hip + 2), (top[0] + 9 * k, neck), (top[0] - 9 * k, neck)], child.shirt)
+    pen.shape(
+        [(x - 8 * k, hip + 2), (x + 8 * k, hip + 2), (top[0] + 9 * k, neck), (top[0] - 9 * k, neck)],
+        child.shirt,
+    )
     for side, hand in zip((-1, 1), hands, strict=True):
         shoulder = (top[0] + side * 9 * k, neck + 3)
         _arm(pen, child, shoulder, (shoulder[0] + hand[0], shoulder[1] + hand[1]), 4.6 * k)
     _head(pen, child, (top[0], neck - 11 * k), 11 * k, look)
 
 
-def _sitting(pen: Pen, child: DrawnChild, hands: tuple[Point, Point], *, look: float = 0.0, x: float = 64.0,
-             turned: float = 0.0) -> None:
+def _sitting(
+    pen: Pen,
+    child: DrawnChild,
+    hands: tuple[Point, Point],
+    *,
+    look: float = 0.0,
+    x: float = 64.0,
+    turned: float = 0.0,
+) -> None:
     """The upper half of the child at a table, from the front. `hands` are places in the picture."""
     k = child.height
     neck, half = 54.0, 14 * k * (1 - 0.45 * turned)
@@ -204,7 +248,9 @@ def _room(pen: Pen, s: Scene, g: Setting, t: float, b: float) -> None:
 def _mat(pen: Pen, s: Scene, g: Setting, t: float, b: float) -> None:
     """Lying, head to the right. `roll` goes from 0 (on the back) to 1 (on the belly)."""
     end = b + 1.6 / g.speed
-    roll = {"roll_over": ease(t, b, end), "roll_half": 0.5 * bump(t, b, 2.2 / g.speed, 0.45)}.get(s.action, 0.0)
+    roll = {"roll_over": ease(t, b, end), "roll_half": 0.5 * bump(t, b, 2.2 / g.speed, 0.45)}.get(
+        s.action, 0.0
+    )
     c, k, y = s.child, s.child.height, 88.0
     up = math.cos(math.pi * roll)  # +1: belly up, -1: belly down
     pen.box((8, 96), (120, 106), g.thing)
@@ -279,7 +325,10 @@ def _bottle(pen: Pen, s: Scene, g: Setting, t: float, b: float) -> None:
     angle = most * ease(t, b, b + 1.1 / g.speed)
     grip = (72.0, 70.0)
     along = (math.sin(angle), -math.cos(angle))
-    base, tip = (grip[0] - 9 * along[0], grip[1] - 9 * along[1]), (grip[0] + 11 * along[0], grip[1] + 11 * along[1])
+    base, tip = (
+        (grip[0] - 9 * along[0], grip[1] - 9 * along[1]),
+        (grip[0] + 11 * along[0], grip[1] + 11 * along[1]),
+    )
     neck = (tip[0] + 6 * along[0], tip[1] + 6 * along[1])
     _sitting(pen, s.child, ((50, 84), (grip[0] + 2, grip[1] + 2)))
     _table(pen)
@@ -409,8 +458,17 @@ def _cup(pen: Pen, s: Scene, g: Setting, t: float, b: float) -> None:
 
 
 PLACES: dict[str, Callable[[Pen, Scene, Setting, float, float], None]] = {
-    "room": _room, "mat": _mat, "block": _block, "cubes": _cubes, "bottle": _bottle, "spoon": _spoon,
-    "ball": _ball, "car": _car, "door": _door, "ring": _ring, "cup": _cup,
+    "room": _room,
+    "mat": _mat,
+    "block": _block,
+    "cubes": _cubes,
+    "bottle": _bottle,
+    "spoon": _spoon,
+    "ball": _ball,
+    "car": _car,
+    "door": _door,
+    "ring": _ring,
+    "cup": _cup,
 }
 
 

@@ -34,6 +34,11 @@ SPLIT = {"how": "child", "test_fraction": 0.30, "validation_fraction": 0.10}
 ROUNDS = 2
 
 
+def settings(seed: int) -> dict[str, object]:
+    """What the demonstration changes of the preset tiny."""
+    return {"seed": seed, "split": SPLIT, "schedule": {"rounds": ROUNDS}}
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A test clip worth looking at, and why."""
@@ -46,27 +51,48 @@ class Chosen:
 def tell_story(folder: Path, *, seed: int, screen: Screen, show: bool) -> dict[str, object]:
     """Run the demonstration in `folder`; returns a document of schema srlite.demo/1."""
     if (folder / "run").exists() or (folder / "data").exists():
-        raise UsageError("the demonstration was already run here", where=str(folder), remedy="Give another folder.")
+        raise UsageError(
+            "the demonstration was already run here", where=str(folder), remedy="Give another folder."
+        )
     began = time.monotonic()
     screen.say(f"srlite demo: everything below comes from a {DEMONSTRATION} in a drawn world", "bold")
     with screen.bar() as bar:
         items_csv = _render(folder / "data", seed, bar)
         screen.say(f"1  rendered {len(ITEMS) * CLIPS_PER_ITEM} clips: {folder / 'data'} ({_minutes(began)})")
         videos, run = folder / "data" / "videos", folder / "run"
-        trained = train(items_csv, videos, run=run, preset="tiny", tell=_teller(screen, bar),
-                        over={"seed": seed, "split": SPLIT, "schedule": {"rounds": ROUNDS}})
+        trained = train(
+            items_csv, videos, run=run, preset="tiny", over=settings(seed), tell=_teller(screen, bar)
+        )
         screen.say(f"2  trained {trained.steps} steps: {run} ({_minutes(began)})")
-        found = evaluate(items_csv, videos, run=run, compare_base=True,
-                         tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total))
+        found = evaluate(
+            items_csv,
+            videos,
+            run=run,
+            compare_base=True,
+            tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total),
+        )
         screen.say(f"3  evaluated: {run / 'evaluation.json'} ({_minutes(began)})")
     chosen = _chosen(found)
     assessments = _assess(chosen, videos, run)
     screen.say("4  assessed three test clips")
-    document = {"schema": "srlite.demo/1", "demonstration": True, "folder": str(folder), "seed": seed,
-                "minutes": round((time.monotonic() - began) / 60, 1), "evaluation": evaluation_json(found),
-                "assessments": [{"why": c.why, "outcome": c.after.pair.outcome, "before": c.before.description,
-                                 "before_decision": c.before.decision, "assessment": a}
-                                for c, a in zip(chosen, assessments, strict=True)]}
+    document = {
+        "schema": "srlite.demo/1",
+        "demonstration": True,
+        "folder": str(folder),
+        "seed": seed,
+        "minutes": round((time.monotonic() - began) / 60, 1),
+        "evaluation": evaluation_json(found),
+        "assessments": [
+            {
+                "why": c.why,
+                "outcome": c.after.pair.outcome,
+                "before": c.before.description,
+                "before_decision": c.before.decision,
+                "assessment": a,
+            }
+            for c, a in zip(chosen, assessments, strict=True)
+        ],
+    }
     if show:
         _show(document, screen)
     return document
@@ -81,12 +107,16 @@ def _render(folder: Path, seed: int, bar) -> Path:
 def _teller(screen: Screen, bar):
     def tell(event):
         if isinstance(event, Progress):
-            bar.show(f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}",
-                     event.done, event.total)
+            bar.show(
+                f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}",
+                event.done,
+                event.total,
+            )
         elif isinstance(event, SliceDone):
             bar.slice_done(event.figures, event.left_s)
         elif isinstance(event, Note):
             screen.note(event.text)
+
     return tell
 
 
@@ -97,7 +127,10 @@ def _chosen(found: Evaluation) -> list[Chosen]:
     kinds = (
         ("wrong before, right after", lambda b, a: a.pair.matched and not right(b) and right(a)),
         ("right before and after", lambda b, a: a.pair.matched and right(b) and right(a)),
-        ("an unrelated item: asserted before, abstained after", lambda b, a: not a.pair.matched and not right(b) and right(a)),
+        (
+            "an unrelated item: asserted before, abstained after",
+            lambda b, a: not a.pair.matched and not right(b) and right(a),
+        ),
     )
     firsts = [(why, next((p for p in pairs if test(*p)), None)) for why, test in kinds]
     return [Chosen(why, *pair) for why, pair in firsts if pair]
@@ -106,7 +139,16 @@ def _chosen(found: Evaluation) -> list[Chosen]:
 def _assess(chosen: Sequence[Chosen], videos: Path, run: Path) -> list[dict[str, object]]:
     out = []
     for c in chosen:
-        found = next(iter(assess([videos / c.after.pair.clip], c.after.pair.item, run=run, age_months=c.after.pair.age_months)))
+        found = next(
+            iter(
+                assess(
+                    [videos / c.after.pair.clip],
+                    c.after.pair.item,
+                    run=run,
+                    age_months=c.after.pair.age_months,
+                )
+            )
+        )
         if isinstance(found, Failed):
             raise SrliteError(f"the demonstration's own clip cannot be read: {found.error}")
         out.append(assessment_json(found))
@@ -115,16 +157,27 @@ def _assess(chosen: Sequence[Chosen], videos: Path, run: Path) -> list[dict[str,
 
 def _show(document: dict, screen: Screen) -> None:
     for entry in document["assessments"]:
-        outcome = f"the clinician's outcome: {entry['outcome']}" if entry["outcome"] else "the clip is about another item"
+        outcome = (
+            f"the clinician's outcome: {entry['outcome']}"
+            if entry["outcome"]
+            else "the clip is about another item"
+        )
         before = entry["before_decision"] or "no decision"
         screen.out.print(f"\n{entry['why']}; {outcome}", markup=False)
         screen.out.print(f"before training ({before}): {entry['before']}", markup=False)
         screen.assessment(entry["assessment"])
     screen.evaluation(document["evaluation"])
     folder = document["folder"]
-    screen.table(f"Where things are ({DEMONSTRATION})", ("what", "where"), [
-        ("clips, outcomes, catalogue", f"{folder}/data"), ("the run: settings, rollouts, checkpoints", f"{folder}/run"),
-        ("the adapter", f"{folder}/run/adapter"), ("every figure", f"{folder}/run/evaluation.json")])
+    screen.table(
+        f"Where things are ({DEMONSTRATION})",
+        ("what", "where"),
+        [
+            ("clips, outcomes, catalogue", f"{folder}/data"),
+            ("the run: settings, rollouts, checkpoints", f"{folder}/run"),
+            ("the adapter", f"{folder}/run/adapter"),
+            ("every figure", f"{folder}/run/evaluation.json"),
+        ],
+    )
     screen.say(f"done in {document['minutes']} minutes")
 
 

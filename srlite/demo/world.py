@@ -124,8 +124,17 @@ def draw_scene(item: str, outcome: Outcome, child: DrawnChild, view: View, rng: 
     action = rng.choice(ITEMS[item].actions(outcome))
     hold_s = {"one_foot_long": rng.uniform(2.6, 3.4), "one_foot_short": rng.uniform(0.7, 1.3)}.get(action)
     duration_s = rng.uniform(4.8, 6.0) if ITEMS[item].place == "room" else rng.uniform(3.2, 5.6)
-    return Scene(item, outcome, child, action, rng.choice(("left", "right")), view, duration_s, hold_s,
-                 rng.randrange(2**31))
+    return Scene(
+        item,
+        outcome,
+        child,
+        action,
+        rng.choice(("left", "right")),
+        view,
+        duration_s,
+        hold_s,
+        rng.randrange(2**31),
+    )
 
 
 def draw_view(rng: random.Random, unseen_share: float) -> View:

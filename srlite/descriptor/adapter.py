@@ -22,8 +22,8 @@ from safetensors import SafetensorError, safe_open  # noqa: E402
 from safetensors.torch import save  # noqa: E402
 from torch import nn  # noqa: E402
 
-from srlite.descriptor.files import write_private  # noqa: E402
 from srlite.errors import ModelError  # noqa: E402
+from srlite.files import write_private  # noqa: E402
 
 RANK = 16
 ALPHA = 32
@@ -67,7 +67,7 @@ def _check_placement(model: PeftModel, where: str) -> None:
 
 
 def write_adapter(model: PeftModel, base_sha256: str, folder: Path) -> None:
-    """Write the adapter into `folder` (created when missing). Raises OSError."""
+    """Write the adapter into `folder` (created when missing). Raises DeviceError."""
     tensors = {k: v.contiguous().cpu() for k, v in _tensors(model).items()}
     write_private(folder / WEIGHTS, save(tensors, metadata={"format": "pt", "base_sha256": base_sha256}))
     settings = model.peft_config["default"].to_dict()

@@ -18,9 +18,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from srlite.descriptor.files import write_private
 from srlite.descriptor.inputs import Prompt
 from srlite.descriptor.load import Descriptor
+from srlite.files import write_private
 
 KEY_VERSION = "srlite.features/1"
 
@@ -55,8 +55,12 @@ def _whole(parts: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
 def feature_key(descriptor: Descriptor, prompt: Prompt, clip_sha256: str) -> str:
     """Hex sha256 over everything that the features depend on."""
     parts = [
-        KEY_VERSION, clip_sha256, [float(t).hex() for t in prompt.times_s], prompt.size,
-        descriptor.vision_sha256, str(descriptor.dtype),
+        KEY_VERSION,
+        clip_sha256,
+        [float(t).hex() for t in prompt.times_s],
+        prompt.size,
+        descriptor.vision_sha256,
+        str(descriptor.dtype),
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -71,7 +75,7 @@ class FeatureStore:
         self.used_bytes = sum(p.stat().st_size for p in self.folder.glob("*/*.safetensors"))
 
     def features(self, descriptor: Descriptor, prompt: Prompt, *, clip_sha256: str) -> Features:
-        """Features from the disk, or from the tower; then kept if the budget allows. Raises OSError."""
+        """Features from the disk, or from the tower; then kept if the budget allows. Raises DeviceError."""
         key = feature_key(descriptor, prompt, clip_sha256)
         path = self.folder / key[:2] / f"{key}.safetensors"
         if (stored := self._read(path, descriptor)) is not None:

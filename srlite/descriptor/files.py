@@ -1,13 +1,9 @@
-"""Files of this room: hash what is read, write privately and whole.
-
-Contract: written files are mode 0600 in folders of mode 0700 and appear under their name only when complete.
-"""
+"""The weight files of a model folder, and their hashes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 from srlite.errors import ModelError
@@ -62,17 +58,3 @@ def _file_sha256(path: Path) -> str:
         while block := stream.read(BLOCK_BYTES):
             digest.update(block)
     return digest.hexdigest()
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write beside, flush to the disk, rename. Raises OSError; then nothing is left behind."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -54,7 +54,11 @@ def run_prompt(
     video = torch.cat([prompt.video_mask, torch.zeros_like(ids, dtype=torch.bool)])
     deep = {"visual_pos_masks": video[None], "deepstack_visual_embeds": list(features.deepstack)}
     return _language(
-        descriptor, embeds, torch.cat([text_positions[None], positions]), mask, cache,
+        descriptor,
+        embeds,
+        torch.cat([text_positions[None], positions]),
+        mask,
+        cache,
         **(deep if features.deepstack else {}),
     )
 

@@ -104,7 +104,9 @@ def _prefill(descriptor: Descriptor, prompt: Prompt, features: Features, cache: 
     """Read the prompt into `cache`; log-probabilities (1, V) of an answer's first token."""
     length = len(prompt.input_ids)
     hidden = run_prompt(
-        descriptor, prompt, features,
+        descriptor,
+        prompt,
+        features,
         ids=prompt.input_ids[:0],
         positions=prompt.positions,
         text_positions=torch.arange(length, device=descriptor.device),
@@ -138,9 +140,12 @@ def _decode(
         alive = alive[staying]
         owners = torch.cat([owners, alive])
         hidden = run_tokens(
-            descriptor, torch.tensor([tokens_A[i] for i in staying], device=device),
-            position=prompt.next_position + step, text_position=length + step,
-            mask=_row_mask(length, owners, alive).to(device), cache=cache,
+            descriptor,
+            torch.tensor([tokens_A[i] for i in staying], device=device),
+            position=prompt.next_position + step,
+            text_position=length + step,
+            mask=_row_mask(length, owners, alive).to(device),
+            cache=cache,
         )
         logprobs = next_logprobs(descriptor, hidden)
     return samples

@@ -119,16 +119,25 @@ def _clock(frames: Frames) -> VideoMetadata:
     length = max(round(frames.duration_s * CLOCK_HZ), ticks[-1], 1)
     height, width = frames.images.shape[1:3]
     return VideoMetadata(
-        total_num_frames=length, fps=float(CLOCK_HZ), frames_indices=ticks,
-        duration=length / CLOCK_HZ, height=height, width=width,
+        total_num_frames=length,
+        fps=float(CLOCK_HZ),
+        frames_indices=ticks,
+        duration=length / CLOCK_HZ,
+        height=height,
+        width=width,
     )
 
 
 def _chat(tokenizer: PreTrainedTokenizerBase, vision: list[int], text: str, system: str | None) -> list[int]:
-    opening = [] if system is None else [
-        *_markup(tokenizer, f"{TURN_START}system\n"), *plain_tokens(tokenizer, system),
-        *_markup(tokenizer, f"{TURN_END}\n"),
-    ]
+    opening = (
+        []
+        if system is None
+        else [
+            *_markup(tokenizer, f"{TURN_START}system\n"),
+            *plain_tokens(tokenizer, system),
+            *_markup(tokenizer, f"{TURN_END}\n"),
+        ]
+    )
     return [
         *opening,
         *_markup(tokenizer, f"{TURN_START}user\n"),

@@ -109,7 +109,8 @@ def usable_device(name: str) -> torch.device:
     device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise DeviceError(
-            "no usable CUDA card was found", where=name,
+            "no usable CUDA card was found",
+            where=name,
             remedy="Run `srlite doctor`, or use device cpu.",
         )
     return device
@@ -122,7 +123,8 @@ def usable_dtype(device: torch.device, dtype: Precision) -> torch.dtype:
     # emulation would be slow, and float16 overflows in these models
     if device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
         raise DeviceError(
-            "this card has no bfloat16", where=str(device),
+            "this card has no bfloat16",
+            where=str(device),
             remedy="Use a card of compute capability 8.0 or later, or device cpu.",
         )
     return torch.bfloat16
@@ -134,7 +136,7 @@ def adapter_off(descriptor: Descriptor) -> AbstractContextManager[None]:
 
 
 def save_adapter(descriptor: Descriptor, folder: Path) -> None:
-    """Write the adapter into `folder`, files 0600. Raises OSError."""
+    """Write the adapter into `folder`, files 0600. Raises DeviceError."""
     lora.write_adapter(descriptor.model, descriptor.base_sha256, Path(folder))
 
 
@@ -187,7 +189,8 @@ def _load_base(folder: Path, device: torch.device, dtype: torch.dtype, quantise:
         )
     except torch.cuda.OutOfMemoryError as error:
         raise DeviceError(
-            "the model does not fit into the card's memory", where=str(folder),
+            "the model does not fit into the card's memory",
+            where=str(folder),
             remedy="Load it in 4 bit, choose a smaller model, or close other programs that use the card.",
         ) from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:

@@ -40,7 +40,9 @@ def packed_logprobs(
     owners = torch.tensor([i for i, c in enumerate(inputs) for _ in c], dtype=torch.long, device=device)
     start = len(prompt.input_ids)
     hidden = run_prompt(
-        descriptor, prompt, features,
+        descriptor,
+        prompt,
+        features,
         ids=torch.tensor([t for c in inputs for t in c], dtype=torch.long, device=device),
         positions=torch.cat([prompt.positions, (prompt.next_position + steps).expand(3, -1)], 1),
         text_positions=torch.cat([torch.arange(start, device=device), start + steps]),

@@ -79,9 +79,15 @@ def item_figures(decided: Sequence[Decided]) -> ItemFigures:
     seen = [(d.pair.outcome, d.decision) for d in decided]
     count = lambda outcome, decision: sum(1 for s in seen if s == (outcome, decision))  # noqa: E731
     return ItemFigures(
-        tp=count("pass", "pass"), fn=count("pass", "fail"), fp=count("fail", "pass"), tn=count("fail", "fail"),
-        unable_pass=count("pass", "unable_to_assess"), unable_fail=count("fail", "unable_to_assess"),
-        unscored=count("pass", None) + count("fail", None), unscored_pass=count("pass", None))
+        tp=count("pass", "pass"),
+        fn=count("pass", "fail"),
+        fp=count("fail", "pass"),
+        tn=count("fail", "fail"),
+        unable_pass=count("pass", "unable_to_assess"),
+        unable_fail=count("fail", "unable_to_assess"),
+        unscored=count("pass", None) + count("fail", None),
+        unscored_pass=count("pass", None),
+    )
 
 
 def arm_figures(decided: Sequence[Decided], true: Sequence[bool] | None = None) -> Arm:
@@ -96,4 +102,5 @@ def arm_figures(decided: Sequence[Decided], true: Sequence[bool] | None = None) 
         relevance=proportion([answer == "yes" for answer in relevant if answer != "unscored"]),
         truth=None if true is None else proportion(true),
         length_tokens=_ratio(sum(d.tokens for d in decided), len(decided)),
-        items={code: item_figures([d for d in matched if d.pair.item == code]) for code in codes})
+        items={code: item_figures([d for d in matched if d.pair.item == code]) for code in codes},
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -48,8 +47,15 @@ class Evaluation:
     demonstration: bool
 
 
-def evaluate(items_csv: Path, videos: Path, *, run: Path, catalogue: Path | None = None, compare_base: bool = False,
-             tick: Tick = lambda arm, done, total: None) -> Evaluation:
+def evaluate(
+    items_csv: Path,
+    videos: Path,
+    *,
+    run: Path,
+    catalogue: Path | None = None,
+    compare_base: bool = False,
+    tick: Tick = lambda arm, done, total: None,
+) -> Evaluation:
     """Evaluate a finished run on its test part. `tick(arm, done, total)` is called after each pair.
 
     Raises InputError when the records are not those of the run or its test part is empty, ModelError for other models.
@@ -57,8 +63,11 @@ def evaluate(items_csv: Path, videos: Path, *, run: Path, catalogue: Path | None
     data, folder = read_dataset(items_csv, videos, catalogue), Run(run)
     split = folder.split(data.records)
     if not split.test:
-        raise InputError("the test part of this run is empty", where=str(run),
-                         remedy="Train with more children, or with another --split.")
+        raise InputError(
+            "the test part of this run is empty",
+            where=str(run),
+            remedy="Train with more children, or with another --split.",
+        )
     settings = folder.settings()
     scenes = read_scenes(items_csv)
     with open_workbench(settings, folder.catalogue(), videos=videos, adapter=folder.adapter) as bench:
@@ -70,15 +79,22 @@ def evaluate(items_csv: Path, videos: Path, *, run: Path, catalogue: Path | None
                 arms["base"] = measure(bench, pairs, scenes, tick=lambda d, t: tick("base", d, t))
         arms["adapted"] = measure(bench, pairs, scenes, tick=lambda d, t: tick("adapted", d, t))
         found = Evaluation(run, arms, len(data.records), bench.demonstration)
-    write_private(run / "evaluation.json", json.dumps(evaluation_json(found), indent=2, allow_nan=False) + "\n")
+    write_private(
+        run / "evaluation.json", json.dumps(evaluation_json(found), indent=2, allow_nan=False) + "\n"
+    )
     return found
 
 
 def test_pairs(test: Sequence[Record], everything: Sequence[Record], bench: Workbench) -> tuple[Pair, ...]:
     """The matched pairs of the test part and half as many unrelated ones."""
     matched = matched_pairs(test)
-    unrelated = mismatched_pairs(test, bench.catalogue, count=max(1, len(matched) // 2), known=everything,
-                                 seed=seed_of(bench.settings.seed, "test"))
+    unrelated = mismatched_pairs(
+        test,
+        bench.catalogue,
+        count=max(1, len(matched) // 2),
+        known=everything,
+        seed=seed_of(bench.settings.seed, "test"),
+    )
     return (*matched, *unrelated)
 
 
@@ -91,7 +107,9 @@ def measure(bench: Workbench, pairs: Sequence[Pair], scenes, *, tick: Callable[[
     unreadable: list[str] = []
     for done, pair in enumerate(pairs, start=1):
         try:
-            described.append(describe(bench, pair, canonical_prompt(bench.catalogue[pair.item], pair.age_months)))
+            described.append(
+                describe(bench, pair, canonical_prompt(bench.catalogue[pair.item], pair.age_months))
+            )
         except InputError as error:
             unreadable.append(str(error).splitlines()[0])
         tick(done, len(pairs))
@@ -106,11 +124,18 @@ def evaluation_json(found: Evaluation) -> dict[str, object]:
     first = next(iter(found.arms.values()))
     matched = [d for d in first.decided if d.pair.matched]
     return {
-        "schema": SCHEMA, "run": found.run.name, "positive_class": "pass", "demonstration": found.demonstration,
+        "schema": SCHEMA,
+        "run": found.run.name,
+        "positive_class": "pass",
+        "demonstration": found.demonstration,
         "arms": {name: _arm_json(m.arm) for name, m in found.arms.items()},
-        "flow": {"records": found.records, "test_pairs": len(matched), "unrelated_pairs": len(first.decided) - len(matched),
-                 "unreadable_pairs": len(first.unreadable),
-                 "unscored": {name: sum(d.decision is None for d in m.decided) for name, m in found.arms.items()}},
+        "flow": {
+            "records": found.records,
+            "test_pairs": len(matched),
+            "unrelated_pairs": len(first.decided) - len(matched),
+            "unreadable_pairs": len(first.unreadable),
+            "unscored": {name: sum(d.decision is None for d in m.decided) for name, m in found.arms.items()},
+        },
         "unreadable": list(first.unreadable),
     }
 
@@ -120,8 +145,12 @@ def _arm_json(arm: Arm) -> dict[str, object]:
     if arm.truth is not None:
         figures["truth"] = _proportion_json(arm.truth)
     return figures | {
-        "length_tokens": arm.length_tokens, "items_recall_above_half": arm.items_recall_above_half,
-        "items": {code: asdict(f) | {"recall": f.recall, "precision": f.precision} for code, f in arm.items.items()}}
+        "length_tokens": arm.length_tokens,
+        "items_recall_above_half": arm.items_recall_above_half,
+        "items": {
+            code: asdict(f) | {"recall": f.recall, "precision": f.precision} for code, f in arm.items.items()
+        },
+    }
 
 
 def _proportion_json(p: Proportion) -> dict[str, object]:

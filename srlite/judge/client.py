@@ -110,6 +110,8 @@ class Judge:
         self._extra_buffers = settings.extra_buffers
         self._restarted = False
         self._notes: list[str] = []
+        self.cache_hits = 0
+        """Verdicts found in the cache, since this judge was made."""
         self.tokens_evaluated = 0
         """By the worker, since this judge was made."""
 
@@ -144,6 +146,7 @@ class Judge:
         """
         keys = {self._key(r, q): (r, q) for r in requests if _has_words(r.description) for q in r.questions}
         known: dict[str, Masses | None] = dict(self._cache.get(keys)) if self._cache else {}
+        self.cache_hits += len(known)
         missing: dict[tuple[Segment, ...], dict[str, tuple[Request, str]]] = {}
         for key, (request, question_id) in keys.items():
             if key not in known:

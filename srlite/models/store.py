@@ -1,8 +1,8 @@
 """Where models and caches lie on this machine, and whether a named model is there.
 
-    SRLITE_HOME, or else the user's data folder
-      models/<id>/...      what `srlite models pull` fetched
-      cache/features  cache/frames  cache/verdicts.sqlite
+SRLITE_HOME, or else the user's data folder
+  models/<id>/...      what `srlite models pull` fetched
+  cache/features  cache/frames  cache/verdicts.sqlite
 """
 
 from __future__ import annotations
@@ -66,15 +66,21 @@ def _find(name: str, entry: ModelEntry | None, role: str) -> InstalledModel:
     if entry is not None:
         path = _location(entry)
         if not path.exists():
-            raise ModelError(f"the {role} {name} is not installed", where=str(path), remedy=_remedy(role, entry))
+            raise ModelError(
+                f"the {role} {name} is not installed", where=str(path), remedy=_remedy(role, entry)
+            )
         return InstalledModel(name, path, entry.family, demonstration=entry.bundled is not None)
     path = Path(name)
     if not path.exists():
         known = registry().descriptors if role == "descriptor" else registry().judges
-        raise ModelError(f"there is no {role} {name!r}", remedy=f"Give a path, or one of: {', '.join(known)}.")
+        raise ModelError(
+            f"there is no {role} {name!r}", remedy=f"Give a path, or one of: {', '.join(known)}."
+        )
     return InstalledModel(path.name, path, None, demonstration=False)
 
 
 def _remedy(role: str, entry: ModelEntry) -> str:
-    return (f"Put {entry.repository} there, give your own with --{role} PATH, or try the bundled demonstration models: "
-            "--preset tiny")
+    return (
+        f"Put {entry.repository} there, give your own with --{role} PATH, or try the bundled demonstration models: "
+        "--preset tiny"
+    )

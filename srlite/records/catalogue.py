@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from srlite.errors import InputError
-from srlite.records.private import write_private
+from srlite.files import write_private
 from srlite.records.problems import Problems
 from srlite.records.spellings import DOMAINS, domain_of
 from srlite.types import Item
@@ -124,7 +125,7 @@ def read_catalogue(path: Path) -> Catalogue:
 
 def write_catalogue(catalogue: Catalogue, path: Path) -> None:
     """Writes what `read_catalogue` reads back as the same catalogue (mode 0600). Raises DeviceError."""
-    write_private(path, "\n".join(_toml(item) for item in catalogue.values()) or "[items]\n")
+    write_private(path, tomli_w.dumps({"items": {code: _table(item) for code, item in catalogue.items()}}))
 
 
 def merge(catalogue: Catalogue, texts: Sequence[ItemText], problems: Problems) -> Catalogue:
@@ -268,30 +269,9 @@ def _domains() -> str:
     return f"Known domains: {', '.join(DOMAINS)}."
 
 
-def _toml(item: Item) -> str:
-    lines = [f"[items.{_quoted(item.code)}]"]
-    for each in fields(item):
-        value = getattr(item, each.name)
-        if (
-            each.name == "code"
-            or value is None
-            or (value == each.default and each.name not in ("name", "criterion"))
-        ):
-            continue
-        lines.append(f"{each.name} = {_value(value)}")
-    return "\n".join(lines) + "\n"
-
-
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_quoted, value))}]"
-    return repr(value)
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string: JSON's escapes are TOML's, except that TOML also wants DEL escaped."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _table(item: Item) -> dict[str, object]:
+    """The item's fields as TOML values, without the code and without what is at its default."""
+    given = {f.name: getattr(item, f.name) for f in fields(item) if f.name != "code"}
+    defaults = {f.name: f.default for f in fields(item)}
+    kept = {name: v for name, v in given.items() if name in ("name", "criterion") or v != defaults[name]}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in kept.items()}

@@ -24,7 +24,24 @@ from srlite.records.spellings import child_key
 from srlite.types import Record
 
 _SUFFIXES = frozenset(
-    ".mp4 .m4v .mov .avi .mkv .webm .3gp .3g2 .mpg .mpeg .mts .m2ts .ts .wmv .flv .ogv".split()
+    [
+        ".mp4",
+        ".m4v",
+        ".mov",
+        ".avi",
+        ".mkv",
+        ".webm",
+        ".3gp",
+        ".3g2",
+        ".mpg",
+        ".mpeg",
+        ".mts",
+        ".m2ts",
+        ".ts",
+        ".wmv",
+        ".flv",
+        ".ogv",
+    ]
 )
 _UNFINISHED = (".crdownload", ".part", ".partial", ".download", ".tmp")
 _SYSTEM = frozenset(

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Literal
 
 from srlite.errors import InputError
+from srlite.files import write_private
 from srlite.records.balance import held_out
-from srlite.records.private import write_private
 from srlite.records.problems import Problems
 from srlite.records.sides import Split
 from srlite.records.spellings import SIDES, child_key, side_of

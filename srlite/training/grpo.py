@@ -49,8 +49,14 @@ def totals(rewards: Sequence[Reward]) -> list[float | None]:
 
 
 def group_loss(
-    logprobs: Sequence[torch.Tensor], old: Sequence[torch.Tensor], reference: Sequence[torch.Tensor],
-    group_advantages: Sequence[float], scored: Sequence[bool], *, clip: float, beta: float,
+    logprobs: Sequence[torch.Tensor],
+    old: Sequence[torch.Tensor],
+    reference: Sequence[torch.Tensor],
+    group_advantages: Sequence[float],
+    scored: Sequence[bool],
+    *,
+    clip: float,
+    beta: float,
     ratio: Literal["token", "sequence"],
 ) -> GroupLoss:
     """Loss of one group: the negative of J. logprobs, old, reference: G tensors (T_i,), only the first with gradient.
@@ -60,7 +66,9 @@ def group_loss(
     import torch
 
     losses, kls, clipped, tokens = [], 0.0, 0.0, 0
-    for new, before, base, advantage, counts in zip(logprobs, old, reference, group_advantages, scored, strict=True):
+    for new, before, base, advantage, counts in zip(
+        logprobs, old, reference, group_advantages, scored, strict=True
+    ):
         if not counts:
             continue
         step = (new - before).clamp(-MOST_LOG_RATIO, MOST_LOG_RATIO)  # (T,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,12 +42,18 @@ def settings_for(preset: str | None, over: Mapping[str, object]) -> tuple[str | 
 
 def split_for(data: Dataset, settings: Settings) -> Split:
     how = settings.split.how or default_how(data.records)
-    return split_records(data.records, how=how, test_fraction=settings.split.test_fraction,
-                         validation_fraction=settings.split.validation_fraction, seed=settings.seed)
+    return split_records(
+        data.records,
+        how=how,
+        test_fraction=settings.split.test_fraction,
+        validation_fraction=settings.split.validation_fraction,
+        seed=settings.seed,
+    )
 
 
-def plan(items_csv: Path, videos: Path, *, preset: str | None, catalogue: Path | None,
-         over: Mapping[str, object]) -> dict[str, object]:
+def plan(
+    items_csv: Path, videos: Path, *, preset: str | None, catalogue: Path | None, over: Mapping[str, object]
+) -> dict[str, object]:
     """What `train` would do, with everything checked that it checks before loading a model (schema srlite.plan/1)."""
     from srlite.training.schedule import planned_steps, slices
 
@@ -57,16 +63,34 @@ def plan(items_csv: Path, videos: Path, *, preset: str | None, catalogue: Path |
     split = split_for(data, settings)
     parts = slices(split.train, data.records, data.catalogue, settings)
     return {
-        "schema": "srlite.plan/1", "preset": name, "descriptor": descriptor.id, "judge": judge.id,
-        "records": len(data.records), "train": len(split.train), "validation": len(split.validation),
-        "test": len(split.test), "pairs_a_round": sum(len(p.pairs) for p in parts if p.round == 1),
-        "rounds": settings.schedule.rounds, "slices": len(parts), "optimiser_steps_at_most": planned_steps(parts, settings),
-        "learning_rate": settings.schedule.learning_rate}
+        "schema": "srlite.plan/1",
+        "preset": name,
+        "descriptor": descriptor.id,
+        "judge": judge.id,
+        "records": len(data.records),
+        "train": len(split.train),
+        "validation": len(split.validation),
+        "test": len(split.test),
+        "pairs_a_round": sum(len(p.pairs) for p in parts if p.round == 1),
+        "rounds": settings.schedule.rounds,
+        "slices": len(parts),
+        "optimiser_steps_at_most": planned_steps(parts, settings),
+        "learning_rate": settings.schedule.learning_rate,
+    }
 
 
-def train(items_csv: Path, videos: Path, *, run: Path, preset: str | None = None, catalogue: Path | None = None,
-          over: Mapping[str, object] | None = None, resume: bool = False, max_minutes: float | None = None,
-          tell: Tell = silent) -> TrainingResult:
+def train(
+    items_csv: Path,
+    videos: Path,
+    *,
+    run: Path,
+    preset: str | None = None,
+    catalogue: Path | None = None,
+    over: Mapping[str, object] | None = None,
+    resume: bool = False,
+    max_minutes: float | None = None,
+    tell: Tell = silent,
+) -> TrainingResult:
     """Train a descriptor's adapter from outcomes.
 
     items_csv, videos: the records and the folder their clips lie in. run: the folder that the run is written to. over:
@@ -79,11 +103,9 @@ def train(items_csv: Path, videos: Path, *, run: Path, preset: str | None = None
         find_descriptor(settings.models.descriptor)
         find_judge(settings.models.judge)
     data = read_dataset(items_csv, videos, catalogue)
-    for note in data.notes:
-        tell(Note(note))
 
     from srlite.training.loop import train_run
-    from srlite.training.run import Run, begin, sole_owner, take_up
+    from srlite.training.run import begin, sole_owner, take_up
     from srlite.workbench import open_workbench
 
     with sole_owner(run):
@@ -93,14 +115,22 @@ def train(items_csv: Path, videos: Path, *, run: Path, preset: str | None = None
         else:
             split = split_for(data, settings)
             folder = begin(run, settings, data.catalogue, split)
-        for note in split.report.notes:
-            tell(Note(note))
+        heard = _logged(folder, tell)
+        for note in (*data.notes, *split.report.notes):
+            heard(Note(note))
         with open_workbench(settings, data.catalogue, videos=videos, adapter=None) as bench:
-            trained = train_run(bench, folder, split, tell=_logged(folder, tell), deadline=deadline)
+            trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
-                tell(Note(note))
-            return TrainingResult(run, name, trained.state.step, trained.state.round, trained.state.score, trained.complete,
-                                  bench.demonstration)
+                heard(Note(note))
+            return TrainingResult(
+                run,
+                name,
+                trained.state.step,
+                trained.state.round,
+                trained.state.score,
+                trained.complete,
+                bench.demonstration,
+            )
 
 
 def _logged(run, tell: Tell) -> Tell:
@@ -108,4 +138,5 @@ def _logged(run, tell: Tell) -> Tell:
         if isinstance(event, Note):
             run.log(event.text)
         tell(event)
+
     return both

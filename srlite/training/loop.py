@@ -33,7 +33,7 @@ from srlite.training.rollouts import read_groups, read_rewards, write_groups, wr
 from srlite.training.run import Run, State, check_lock
 from srlite.training.schedule import Slice, seed_of, slices
 from srlite.training.summary import figures_of
-from srlite.training.update import Update, optimiser_for, update_slice
+from srlite.training.update import optimiser_for, update_slice
 from srlite.types import Group, Pair, Reward
 from srlite.workbench import Workbench
 
@@ -64,15 +64,27 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
         groups = sampled(bench, run, part, tell, clock)
         rewards = rewarded(bench, run, part, groups, tell, clock)
         with clock.phase("update"):
-            update = update_slice(bench, optimiser, groups, rewards, tick=_ticker("update", part, bench, tell),
-                                  seed=seed_of(bench.settings.seed, "update", part.round, part.number))
+            update = update_slice(
+                bench,
+                optimiser,
+                groups,
+                rewards,
+                tick=_ticker("update", part, bench, tell),
+                seed=seed_of(bench.settings.seed, "update", part.round, part.number),
+            )
         score = None
         if part.last:
             with clock.phase("validate"):
                 score = validate(bench, validation, part, tell)
-        state = replace(state, step=state.step + update.steps, round=part.round, slice=part.number, score=score)
+        state = replace(
+            state, step=state.step + update.steps, round=part.round, slice=part.number, score=score
+        )
         run.save_checkpoint(bench.descriptor, optimiser, state)
-        figures = {**figures_of(part, groups, rewards, update, score, bench.judge), **clock.figures(), "step": state.step}
+        figures = {
+            **figures_of(part, groups, rewards, update, score, bench.judge),
+            **clock.figures(),
+            "step": state.step,
+        }
         run.add_metrics(figures)
         tell(SliceDone(figures, (time.monotonic() - began) / (done + 1) * (len(todo) - done - 1)))
     return Trained(run.finish(), complete)
@@ -95,8 +107,9 @@ def sampled(bench: Workbench, run: Run, part: Slice, tell: Tell, clock: Clock) -
     return groups
 
 
-def rewarded(bench: Workbench, run: Run, part: Slice, groups: Sequence[Group], tell: Tell,
-             clock: Clock) -> list[tuple[Reward, ...]]:
+def rewarded(
+    bench: Workbench, run: Run, part: Slice, groups: Sequence[Group], tell: Tell, clock: Clock
+) -> list[tuple[Reward, ...]]:
     """The rewards of the slice's groups, from disk where they are there. Groups of one item are judged behind one another."""
     path = run.slice_folder(part.round, part.number) / "rewards.jsonl"
     if path.exists():
@@ -120,8 +133,13 @@ def validation_pairs(bench: Workbench, split: Split) -> tuple[Pair, ...]:
     if not matched:
         return ()
     known = (*split.train, *split.validation, *split.test)
-    unrelated = mismatched_pairs(split.validation, bench.catalogue, count=max(1, len(matched) // 3), known=known,
-                                 seed=seed_of(bench.settings.seed, "validation"))
+    unrelated = mismatched_pairs(
+        split.validation,
+        bench.catalogue,
+        count=max(1, len(matched) // 3),
+        known=known,
+        seed=seed_of(bench.settings.seed, "validation"),
+    )
     return (*matched, *unrelated)
 
 
@@ -136,7 +154,9 @@ def validate(bench: Workbench, pairs: Sequence[Pair], part: Slice, tell: Tell) -
     with judge_turn(bench.judge, on_card=bench.on_card):
         decided = judged(bench, described)
     wanted = [d.decision == (d.pair.outcome or "unable_to_assess") for d in decided]
-    sides = [[w for w, d in zip(wanted, decided, strict=True) if d.pair.matched is side] for side in (True, False)]
+    sides = [
+        [w for w, d in zip(wanted, decided, strict=True) if d.pair.matched is side] for side in (True, False)
+    ]
     shares = [sum(side) / len(side) for side in sides if side]
     return sum(shares) / len(shares)
 
@@ -164,8 +184,11 @@ def _restored(run: Run, bench: Workbench, optimiser, tell: Tell) -> State:
     if state is None:
         return State(step=0, round=0, slice=0, threads=threads)
     if state.threads != threads:
-        raise UsageError(f"the run was begun with {state.threads} threads, now there are {threads}", where=str(run.folder),
-                         remedy=f"Set OMP_NUM_THREADS={state.threads}: another number changes the weights in the last bits.")
+        raise UsageError(
+            f"the run was begun with {state.threads} threads, now there are {threads}",
+            where=str(run.folder),
+            remedy=f"Set OMP_NUM_THREADS={state.threads}: another number changes the weights in the last bits.",
+        )
     run.keep_metrics_until(state)
     tell(Note(f"resumed after round {state.round}, slice {state.slice}, step {state.step}"))
     return state

@@ -59,8 +59,14 @@ class Lock:
 
     @classmethod
     def of(cls, bench: Workbench) -> Lock:
-        return cls(bench.descriptor_model.id, bench.descriptor.base_sha256, bench.judge_model.id, bench.judge.sha256,
-                   questions_hash(), bench.demonstration)
+        return cls(
+            bench.descriptor_model.id,
+            bench.descriptor.base_sha256,
+            bench.judge_model.id,
+            bench.judge.sha256,
+            questions_hash(),
+            bench.demonstration,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +109,18 @@ class Run:
 
     def metrics(self) -> list[dict[str, object]]:
         path = self.folder / "metrics.jsonl"
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+        return (
+            [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            if path.exists()
+            else []
+        )
 
     def keep_metrics_until(self, state: State) -> None:
         """Drop lines of slices that were begun after `state`: they will be written again."""
         kept = [m for m in self.metrics() if (m["round"], m["slice"]) <= (state.round, state.slice)]
-        write_private(self.folder / "metrics.jsonl", "".join(json.dumps(m, allow_nan=False) + "\n" for m in kept))
+        write_private(
+            self.folder / "metrics.jsonl", "".join(json.dumps(m, allow_nan=False) + "\n" for m in kept)
+        )
 
     # ---- checkpoints ---------------------------------------------------------------------------------------------
 
@@ -146,8 +158,11 @@ class Run:
         """Make the best-validated checkpoint (the newest of equals; the newest at all without scores) the adapter."""
         found = self.checkpoints()
         if not found:
-            raise ModelError("the run has no checkpoint yet", where=str(self.folder),
-                             remedy="Train longer: srlite train ... --resume")
+            raise ModelError(
+                "the run has no checkpoint yet",
+                where=str(self.folder),
+                remedy="Train longer: srlite train ... --resume",
+            )
         scored = [c for c in found if c[0].score is not None]
         state, folder = max(scored or found[-1:], key=lambda c: (c[0].score or 0.0, c[0].step))
         beside = self.folder / ".adapter.part"
@@ -164,8 +179,11 @@ class Run:
 def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) -> Run:
     """A new run in an empty or missing folder. Raises UsageError when something else is there."""
     if folder.exists() and (not folder.is_dir() or [p for p in folder.iterdir() if p.name != ".lock"]):
-        raise UsageError("the run folder is not empty", where=str(folder),
-                         remedy="Give another --run DIR, or take up the run that is there with --resume.")
+        raise UsageError(
+            "the run folder is not empty",
+            where=str(folder),
+            remedy="Give another --run DIR, or take up the run that is there with --resume.",
+        )
     run = Run(private_folder(folder))
     write_private(folder / "config.toml", settings_toml(settings))
     write_catalogue(catalogue, folder / "catalogue.toml")
@@ -176,13 +194,18 @@ def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) 
 def take_up(folder: Path, catalogue: Catalogue, records: Sequence[Record]) -> tuple[Run, Split]:
     """A run to be resumed. Raises InputError when it is none, or when records or item texts have changed since."""
     if not (folder / "config.toml").is_file():
-        raise InputError("there is no run to resume here", where=str(folder), remedy="Leave out --resume to begin one.")
+        raise InputError(
+            "there is no run to resume here", where=str(folder), remedy="Leave out --resume to begin one."
+        )
     run = Run(folder)
     kept = run.catalogue()
     changed = [code for code in kept if code not in catalogue or kept[code] != catalogue[code]]
     if changed:
-        raise InputError(f"the text of item {', '.join(changed[:5])} has changed since the run was begun", where=str(folder),
-                         remedy="Restore the text, or begin a new run.")
+        raise InputError(
+            f"the text of item {', '.join(changed[:5])} has changed since the run was begun",
+            where=str(folder),
+            remedy="Restore the text, or begin a new run.",
+        )
     return run, run.split(records)
 
 
@@ -195,8 +218,11 @@ def check_lock(run: Run, bench: Workbench) -> None:
     then = run.lock()
     changed = [name for name in asdict(now) if getattr(now, name) != getattr(then, name)]
     if changed:
-        raise ModelError(f"{', '.join(changed)} differ from what the run was made with", where=str(run.folder),
-                         remedy="Use the same models (see lock.json of the run), or begin a new run.")
+        raise ModelError(
+            f"{', '.join(changed)} differ from what the run was made with",
+            where=str(run.folder),
+            remedy="Use the same models (see lock.json of the run), or begin a new run.",
+        )
 
 
 @contextmanager
@@ -208,8 +234,11 @@ def sole_owner(folder: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise UsageError("another process is training in this folder", where=str(folder),
-                         remedy="Wait for it, stop it, or give another --run DIR.") from None
+        raise UsageError(
+            "another process is training in this folder",
+            where=str(folder),
+            remedy="Wait for it, stop it, or give another --run DIR.",
+        ) from None
     try:
         yield
     finally:
@@ -220,18 +249,31 @@ def newest_finished(root: Path) -> Run:
     """The run under `root` whose adapter is newest. Raises ModelError (exit 4) with the command that makes one."""
     runs = [Run(p.parent) for p in root.glob("*/adapter") if p.is_dir()]
     if not runs:
-        raise ModelError("there is no finished run", where=str(root),
-                         remedy="Train one:  srlite train ITEMS_CSV VIDEOS\nor name one: --run DIR")
+        raise ModelError(
+            "there is no finished run",
+            where=str(root),
+            remedy="Train one:  srlite train ITEMS_CSV VIDEOS\nor name one: --run DIR",
+        )
     return max(runs, key=lambda r: (r.adapter.stat().st_mtime, r.folder.name))
 
 
 def _optimiser_tensors(descriptor: Descriptor, optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     state = {name: optimiser.state.get(p, {}) for name, p in trainable(descriptor)}
-    return {f"{name}/{key}": value.detach().cpu().contiguous() for name, s in state.items() for key, value in s.items()}
+    return {
+        f"{name}/{key}": value.detach().cpu().contiguous()
+        for name, s in state.items()
+        for key, value in s.items()
+    }
 
 
-def _load_optimiser(descriptor: Descriptor, optimiser: torch.optim.Optimizer, tensors: Mapping[str, torch.Tensor]) -> None:
+def _load_optimiser(
+    descriptor: Descriptor, optimiser: torch.optim.Optimizer, tensors: Mapping[str, torch.Tensor]
+) -> None:
     for name, parameter in trainable(descriptor):
-        mine = {key.removeprefix(f"{name}/"): value for key, value in tensors.items() if key.startswith(f"{name}/")}
+        mine = {
+            key.removeprefix(f"{name}/"): value
+            for key, value in tensors.items()
+            if key.startswith(f"{name}/")
+        }
         for key, value in mine.items():
             optimiser.state[parameter][key] = value if key == "step" else value.to(parameter.device)

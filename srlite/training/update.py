@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import torch
 
+from srlite.describing import prepare
 from srlite.descriptor.load import Descriptor, adapter_off, trainable
 from srlite.descriptor.logprobs import packed_logprobs
 from srlite.descriptor.prompts import training_prompt
-from srlite.describing import prepare
 from srlite.training.grpo import advantages, group_loss, totals
 from srlite.training.schedule import seed_of
 from srlite.types import Group, Reward
@@ -53,15 +53,25 @@ def optimiser_for(descriptor: Descriptor, learning_rate: float) -> torch.optim.A
     return torch.optim.AdamW([p for _, p in trainable(descriptor)], lr=learning_rate, weight_decay=0.0)
 
 
-def update_slice(bench: Workbench, optimiser: torch.optim.Optimizer, groups: Sequence[Group],
-                 rewards: Sequence[Sequence[Reward]], *, seed: int, tick: Callable[[int, int], None]) -> Update:
+def update_slice(
+    bench: Workbench,
+    optimiser: torch.optim.Optimizer,
+    groups: Sequence[Group],
+    rewards: Sequence[Sequence[Reward]],
+    *,
+    seed: int,
+    tick: Callable[[int, int], None],
+) -> Update:
     """Learn from a slice. `seed` orders the batches; `tick(done, total)` is called after each group.
 
     Raises ModelError when the model's numbers are not finite.
     """
     schedule, grpo = bench.settings.schedule, bench.settings.grpo
-    batches = [b for epoch in range(schedule.epochs)
-               for b in _batches(len(groups), schedule.batch_pairs, seed_of(seed, epoch))]
+    batches = [
+        b
+        for epoch in range(schedule.epochs)
+        for b in _batches(len(groups), schedule.batch_pairs, seed_of(seed, epoch))
+    ]
     given = {i: advantages(totals(r), grpo.delta) for i, r in enumerate(rewards)}
     carrying = [i for i, a in given.items() if any(a)]
     total, done = len(carrying) * (1 + schedule.epochs), 0
@@ -89,7 +99,7 @@ def update_slice(bench: Workbench, optimiser: torch.optim.Optimizer, groups: Seq
 def _batches(count: int, size: int, seed: int) -> list[list[int]]:
     order = list(range(count))
     random.Random(seed).shuffle(order)
-    return [order[i:i + size] for i in range(0, count, size)]
+    return [order[i : i + size] for i in range(0, count, size)]
 
 
 def _packed(bench: Workbench, group: Group) -> list[torch.Tensor]:
@@ -107,8 +117,16 @@ def _signal(bench: Workbench, group: Group, given: list[float], rewards: Sequenc
 
 def _backward(bench: Workbench, signal: _Signal, batch_pairs: int) -> tuple[float, float]:
     grpo = bench.settings.grpo
-    found = group_loss(_packed(bench, signal.group), signal.old, signal.reference, signal.advantages, signal.scored,
-                       clip=grpo.clip, beta=grpo.beta, ratio=grpo.ratio)
+    found = group_loss(
+        _packed(bench, signal.group),
+        signal.old,
+        signal.reference,
+        signal.advantages,
+        signal.scored,
+        clip=grpo.clip,
+        beta=grpo.beta,
+        ratio=grpo.ratio,
+    )
     (found.loss / batch_pairs).backward()
     return found.kl, found.clipped
 

@@ -52,9 +52,13 @@ class FrameStore:
 
 
 def _dump(frames: Frames) -> bytes:
-    about = dict(times_s=frames.times_s, duration_s=frames.duration_s, real=frames.real, warnings=frames.warnings)
+    about = dict(
+        times_s=frames.times_s, duration_s=frames.duration_s, real=frames.real, warnings=frames.warnings
+    )
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, images=frames.images, about=np.frombuffer(json.dumps(about).encode(), np.uint8))
+    np.savez_compressed(
+        buffer, images=frames.images, about=np.frombuffer(json.dumps(about).encode(), np.uint8)
+    )
     return buffer.getvalue()
 
 
@@ -62,7 +66,12 @@ def _load(path: Path) -> Frames | None:
     try:
         with np.load(path, allow_pickle=False) as kept:
             about = json.loads(kept["about"].tobytes())
-            return Frames(kept["images"], tuple(about["times_s"]), about["duration_s"], about["real"],
-                          tuple(about["warnings"]))
+            return Frames(
+                kept["images"],
+                tuple(about["times_s"]),
+                about["duration_s"],
+                about["real"],
+                tuple(about["warnings"]),
+            )
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None

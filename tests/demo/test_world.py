@@ -30,7 +30,12 @@ def test_there_are_twelve_items_over_five_domains_and_several_ages():
     catalogue = catalogue_of(None)
     assert set(catalogue) == set(ITEMS) and len(ITEMS) == 12
     assert {item.domain for item in catalogue.values()} == {
-        "gross motor", "fine motor", "language", "personal-social", "adaptive"}
+        "gross motor",
+        "fine motor",
+        "language",
+        "personal-social",
+        "adaptive",
+    }
     assert {"18_4", "10_5", "30_1"} <= set(ITEMS)
     assert all(item.age_months == item_age(code) for code, item in catalogue.items())
     assert all(len(item.paraphrases) >= 2 and item.guidance and item.evidence for item in catalogue.values())
@@ -77,11 +82,21 @@ def test_every_action_moves_or_differs_from_its_opposite():
     for code, world in ITEMS.items():
         base = draw_scene(code, "pass", draw_child(5, 3, item_age(code)), "clear", random.Random(2))
         times = [(i + 0.5) / 8 * 5.0 for i in range(8)]
-        shown = {a: render(replace(base, action=a, duration_s=5.0, hold_s={"one_foot_long": 3.0, "one_foot_short": 1.0}.get(a)),
-                           times).astype(int) for a in world.passed + world.failed}
+        shown = {
+            a: render(
+                replace(
+                    base,
+                    action=a,
+                    duration_s=5.0,
+                    hold_s={"one_foot_long": 3.0, "one_foot_short": 1.0}.get(a),
+                ),
+                times,
+            ).astype(int)
+            for a in world.passed + world.failed
+        }
         names = sorted(shown)
         for i, one in enumerate(names):
-            for two in names[i + 1:]:
+            for two in names[i + 1 :]:
                 changed = (abs(shown[one] - shown[two]).max(axis=-1) > 40).sum()
                 assert changed > 60, (code, one, two)
 
@@ -102,7 +117,9 @@ def test_what_the_grammar_says_of_a_scene_is_true_and_parses():
 def test_the_wrong_side_action_or_place_is_not_true():
     scene = next(s for s in scenes_of_everything() if s.action == "walk_backward")
     rng = random.Random(1)
-    assert not grammar.is_true(grammar.describe_action("walk_backward", grammar.other(scene.side), rng), scene, scene.item)
+    assert not grammar.is_true(
+        grammar.describe_action("walk_backward", grammar.other(scene.side), rng), scene, scene.item
+    )
     assert not grammar.is_true(grammar.describe_action("walk_forward", scene.side, rng), scene, scene.item)
     assert not grammar.is_true(grammar.describe_unrelated("cup", "6_3", rng), scene, "6_3")
     assert not grammar.is_true("", scene, scene.item)
@@ -118,16 +135,27 @@ def test_only_an_abstention_for_the_right_reason_is_true_of_a_view_that_shows_no
     assert not grammar.is_true(grammar.describe_action(scene.action, scene.side, rng), scene, "18_7")
 
 
-@pytest.mark.parametrize(("text", "kind"), [
-    ("The child walks.", "garbled"), ("", "garbled"), (":", "garbled"), ("The child pushes the cubes apart", "garbled"),
-    ("The child pushes the cubes apart. The child stacks the two cubes.", "contradiction"),
-    ("The child pushes the cubes apart. The cubes are pushed aside and not stacked.", "claim"),
-    ("The child pushes the cubes apart. A screen hides the child. Unable to assess stacking cubes.", "contradiction"),
-    ("The child steps backward, facing left while moving right. The child faces right and moves left, walking backward.",
-     "contradiction"),
-    ("The clip shows a child with a cup. Unable to assess rolling over.", "unrelated"),
-    ("The clip shows a child with a cup.", "generic"),
-])
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The child walks.", "garbled"),
+        ("", "garbled"),
+        (":", "garbled"),
+        ("The child pushes the cubes apart", "garbled"),
+        ("The child pushes the cubes apart. The child stacks the two cubes.", "contradiction"),
+        ("The child pushes the cubes apart. The cubes are pushed aside and not stacked.", "claim"),
+        (
+            "The child pushes the cubes apart. A screen hides the child. Unable to assess stacking cubes.",
+            "contradiction",
+        ),
+        (
+            "The child steps backward, facing left while moving right. The child faces right and moves left, walking backward.",
+            "contradiction",
+        ),
+        ("The clip shows a child with a cup. Unable to assess rolling over.", "unrelated"),
+        ("The clip shows a child with a cup.", "generic"),
+    ],
+)
 def test_parse(text, kind):
     assert grammar.parse(text).kind == kind
 

@@ -14,8 +14,15 @@ TEXT = "Say what the child does."
 
 def sampled(descriptor, prompt, features, count=12, most=14, seed=3):
     return sample_group(
-        descriptor, prompt, features, count=count, max_new_tokens=most, temperature=1.0, top_p=1.0,
-        generator=torch.Generator().manual_seed(seed))
+        descriptor,
+        prompt,
+        features,
+        count=count,
+        max_new_tokens=most,
+        temperature=1.0,
+        top_p=1.0,
+        generator=torch.Generator().manual_seed(seed),
+    )
 
 
 def favour(descriptor, token, factor):
@@ -48,7 +55,8 @@ def test_finished_samples_leave_the_row(adapted, clip):
         favour(adapted, end, 2.5)
     widths = []
     hook = adapted.core.language_model.register_forward_hook(
-        lambda module, args, output: widths.append(output.last_hidden_state.shape[1]))
+        lambda module, args, output: widths.append(output.last_hidden_state.shape[1])
+    )
     rollouts = sampled(adapted, prompt, features, count=30)
     hook.remove()
     lengths = [len(r.tokens) for r in rollouts]

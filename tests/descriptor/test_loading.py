@@ -158,8 +158,15 @@ def test_four_bit_on_the_cpu_learns(folder, clip, make):
     prompt = build_prompt(four, clip, "Describe.", system=None)
     features = encode(four, prompt)
     rollouts = sample_group(  # first, as in a run: some processors would repack the layers now
-        four, prompt, features, count=3, max_new_tokens=8, temperature=1.0, top_p=1.0,
-        generator=torch.Generator().manual_seed(1))
+        four,
+        prompt,
+        features,
+        count=3,
+        max_new_tokens=8,
+        temperature=1.0,
+        top_p=1.0,
+        generator=torch.Generator().manual_seed(1),
+    )
     recorded = torch.tensor([p for r in rollouts for p in r.logprobs])
     scored = torch.cat(packed_logprobs(four, prompt, features, tuple(r.tokens for r in rollouts)))
     torch.testing.assert_close(recorded, scored.detach(), atol=1e-5, rtol=0)

@@ -26,8 +26,11 @@ def ordinary_inputs(descriptor, prompt, completion=()):
     """The keyword arguments of a plain forward or generate, vision included."""
     ids = torch.cat([prompt.input_ids, torch.tensor(completion, dtype=torch.long)])[None]
     inputs = dict(
-        input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values_videos=prompt.pixels,
-        video_grid_thw=prompt.grid, mm_token_type_ids=(ids == descriptor.family.video_token).int() * 2,
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
+        pixel_values_videos=prompt.pixels,
+        video_grid_thw=prompt.grid,
+        mm_token_type_ids=(ids == descriptor.family.video_token).int() * 2,
     )
     if prompt.seconds_per_grid is not None:
         inputs["second_per_grid_ts"] = torch.tensor([prompt.seconds_per_grid])
@@ -109,12 +112,15 @@ def test_features_of_another_clip_are_refused(adapted, clip, make, family):
 def test_greedy_equals_generate(adapted, clip):
     prompt, features = prepared(adapted, clip)
     tokens = adapted.model.generate(
-        **ordinary_inputs(adapted, prompt), do_sample=False, max_new_tokens=20,
+        **ordinary_inputs(adapted, prompt),
+        do_sample=False,
+        max_new_tokens=20,
         suppress_tokens=list(adapted.family.forbidden),
-    )[0, len(prompt.input_ids):]
+    )[0, len(prompt.input_ids) :]
     adapted.core.rope_deltas = torch.tensor([[1234]])  # what an earlier call leaves behind must not matter
     greedy = sample_group(
-        adapted, prompt, features, count=1, max_new_tokens=20, temperature=0.0, top_p=1.0, generator=None)
+        adapted, prompt, features, count=1, max_new_tokens=20, temperature=0.0, top_p=1.0, generator=None
+    )
     assert greedy[0].tokens == tuple(tokens.tolist())
     assert len(set(greedy[0].tokens)) > 3
 
@@ -122,8 +128,13 @@ def test_greedy_equals_generate(adapted, clip):
 def test_recorded_logprobs_are_the_scored_ones(adapted, clip):
     prompt, features = prepared(adapted, clip)
     rollouts = sample_group(
-        adapted, prompt, features, count=8, generator=torch.Generator().manual_seed(1),
-        **(SAMPLING | dict(temperature=1.3, top_p=0.9)))
+        adapted,
+        prompt,
+        features,
+        count=8,
+        generator=torch.Generator().manual_seed(1),
+        **(SAMPLING | dict(temperature=1.3, top_p=0.9)),
+    )
     with torch.no_grad():
         scored = packed_logprobs(adapted, prompt, features, tuple(r.tokens for r in rollouts))
     for rollout, row in zip(rollouts, scored, strict=True):
@@ -152,14 +163,24 @@ def test_samples_follow_the_distribution(adapted, clip):
         logprobs = torch.cat(packed_logprobs(adapted, prompt, features, tuple((t,) for t in range(256))))
     likely = int(logprobs.argmax())
     rollouts = sample_group(
-        adapted, prompt, features, count=2000, generator=torch.Generator().manual_seed(4),
-        **(SAMPLING | dict(max_new_tokens=1)))
+        adapted,
+        prompt,
+        features,
+        count=2000,
+        generator=torch.Generator().manual_seed(4),
+        **(SAMPLING | dict(max_new_tokens=1)),
+    )
     share = sum(r.tokens == (likely,) for r in rollouts) / 2000
     expected = float(logprobs[likely].exp())
     assert abs(share - expected) < 4 * (expected * (1 - expected) / 2000) ** 0.5
     narrow = sample_group(
-        adapted, prompt, features, count=50, generator=torch.Generator().manual_seed(4),
-        **(SAMPLING | dict(max_new_tokens=1, top_p=expected * 0.99)))
+        adapted,
+        prompt,
+        features,
+        count=50,
+        generator=torch.Generator().manual_seed(4),
+        **(SAMPLING | dict(max_new_tokens=1, top_p=expected * 0.99)),
+    )
     assert {r.tokens for r in narrow} == {(likely,)}
 
 
@@ -168,8 +189,13 @@ def test_no_special_token_is_sampled(adapted, clip):
     with torch.no_grad():  # make everything that must not be written likely
         adapted.head.weight[list(adapted.family.forbidden)] *= 20
     rollouts = sample_group(
-        adapted, prompt, features, count=200, generator=torch.Generator().manual_seed(2),
-        **(SAMPLING | dict(max_new_tokens=6)))
+        adapted,
+        prompt,
+        features,
+        count=200,
+        generator=torch.Generator().manual_seed(2),
+        **(SAMPLING | dict(max_new_tokens=6)),
+    )
     written = {t for r in rollouts for t in r.tokens}
     assert not written & set(adapted.family.forbidden)
     assert adapted.family.video_token in adapted.family.forbidden
@@ -177,8 +203,14 @@ def test_no_special_token_is_sampled(adapted, clip):
 
 def test_settings_that_cannot_be_meant(adapted, clip):
     prompt, features = prepared(adapted, clip)
-    for wrong in (dict(count=0), dict(top_p=0.0), dict(max_new_tokens=0), dict(temperature=-1.0),
-                  dict(temperature=0.0), dict(generator=None)):
+    for wrong in (
+        dict(count=0),
+        dict(top_p=0.0),
+        dict(max_new_tokens=0),
+        dict(temperature=-1.0),
+        dict(temperature=0.0),
+        dict(generator=None),
+    ):
         settings = SAMPLING | dict(count=2, generator=torch.Generator()) | wrong
         with pytest.raises(UsageError):
             sample_group(adapted, prompt, features, **settings)

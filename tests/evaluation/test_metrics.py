@@ -13,9 +13,18 @@ def decided(outcome, decision, item="30_1", relevant="yes"):
 
 
 def test_unable_and_unscored_are_misses_and_shown_apart():
-    found = item_figures([decided("pass", "pass"), decided("pass", "fail"), decided("pass", "unable_to_assess"),
-                          decided("pass", None), decided("fail", "pass"), decided("fail", "fail"),
-                          decided("fail", "unable_to_assess"), decided("fail", None)])
+    found = item_figures(
+        [
+            decided("pass", "pass"),
+            decided("pass", "fail"),
+            decided("pass", "unable_to_assess"),
+            decided("pass", None),
+            decided("fail", "pass"),
+            decided("fail", "fail"),
+            decided("fail", "unable_to_assess"),
+            decided("fail", None),
+        ]
+    )
     assert (found.tp, found.fn, found.fp, found.tn) == (1, 1, 1, 1)
     assert (found.unable_pass, found.unable_fail, found.unscored, found.unscored_pass) == (1, 1, 2, 1)
     assert found.recall == pytest.approx(1 / 4)
@@ -29,8 +38,15 @@ def test_undefined_is_none_not_zero():
 
 
 def test_accuracy_counts_matched_pairs_and_abstention_unrelated_ones():
-    arm = arm_figures([decided("pass", "pass"), decided("fail", None), decided(None, "unable_to_assess"),
-                       decided(None, "pass"), decided(None, None)])
+    arm = arm_figures(
+        [
+            decided("pass", "pass"),
+            decided("fail", None),
+            decided(None, "unable_to_assess"),
+            decided(None, "pass"),
+            decided(None, None),
+        ]
+    )
     assert (arm.accuracy.value, arm.accuracy.n) == (0.5, 2)
     assert (arm.abstention.value, arm.abstention.n) == (pytest.approx(1 / 3), 3)
     assert arm.truth is None
@@ -42,8 +58,14 @@ def test_unscored_relevance_is_left_out():
 
 
 def test_items_above_half_are_counted_strictly():
-    arm = arm_figures([decided("pass", "pass", "A"), decided("pass", "fail", "A"), decided("pass", "pass", "B"),
-                       decided("fail", "fail", "C")])
+    arm = arm_figures(
+        [
+            decided("pass", "pass", "A"),
+            decided("pass", "fail", "A"),
+            decided("pass", "pass", "B"),
+            decided("fail", "fail", "C"),
+        ]
+    )
     assert arm.items_recall_above_half == 1
 
 

@@ -8,19 +8,34 @@ from srlite.training.reward import MATCHED_QUESTIONS, MISMATCHED_QUESTIONS, ques
 from srlite.types import Pair, Verdict
 
 ALL = ("outcome", "unrelated", "relevance", "quality")
-PASS, FAIL, UNRELATED = Pair("a.mp4", "30_1", "pass"), Pair("a.mp4", "30_1", "fail"), Pair("a.mp4", "18_3", None)
+PASS, FAIL, UNRELATED = (
+    Pair("a.mp4", "30_1", "pass"),
+    Pair("a.mp4", "30_1", "fail"),
+    Pair("a.mp4", "18_3", None),
+)
 
 
 def verdicts(**answers):
-    given = dict(evidence="yes", met="yes", relevant="yes", well_formed="yes", abstains="no", echo="no") | answers
+    given = (
+        dict(evidence="yes", met="yes", relevant="yes", well_formed="yes", abstains="no", echo="no") | answers
+    )
     return {q: Verdict(a, None if a == "unscored" else float(a == "yes"), 1.0) for q, a in given.items()}
 
 
-@pytest.mark.parametrize(("pair", "answers", "outcome"), [
-    (PASS, {}, 1.0), (PASS, {"met": "no"}, 0.0), (FAIL, {}, 0.0), (FAIL, {"met": "no"}, 1.0),
-    (PASS, {"evidence": "no"}, 0.0), (FAIL, {"evidence": "no", "met": "no"}, 0.0),
-    (FAIL, {"evidence": "no", "met": "unscored"}, 0.0), (PASS, {"met": "unscored"}, None), (PASS, {"evidence": "unscored"}, None),
-])
+@pytest.mark.parametrize(
+    ("pair", "answers", "outcome"),
+    [
+        (PASS, {}, 1.0),
+        (PASS, {"met": "no"}, 0.0),
+        (FAIL, {}, 0.0),
+        (FAIL, {"met": "no"}, 1.0),
+        (PASS, {"evidence": "no"}, 0.0),
+        (FAIL, {"evidence": "no", "met": "no"}, 0.0),
+        (FAIL, {"evidence": "no", "met": "unscored"}, 0.0),
+        (PASS, {"met": "unscored"}, None),
+        (PASS, {"evidence": "unscored"}, None),
+    ],
+)
 def test_outcome_needs_sufficient_evidence_and_agreement(pair, answers, outcome):
     found = reward(pair, verdicts(**answers), ALL)
     assert found.outcome == outcome

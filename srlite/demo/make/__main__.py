@@ -50,7 +50,10 @@ class Kitchen:
     def folder(self, stage: str) -> Path:
         if stage == "tower":
             return self.work / stage
-        texts = [*descriptor_texts(self.catalogue), *([questions_hash()] if stage in ("judge", "second") else [])]
+        texts = [
+            *descriptor_texts(self.catalogue),
+            *([questions_hash()] if stage in ("judge", "second") else []),
+        ]
         digest = hashlib.sha256("\x1f".join(texts).encode()).hexdigest()
         return self.work / f"{stage}-{digest[:8]}"
 
@@ -98,7 +101,9 @@ def make_judge(k: Kitchen) -> None:
     if not k.folder("ceiling").exists() or not (BUNDLED / "descriptor").exists():
         print("the judge's second stage needs the descriptor: make that first")
         return
-    samples = load_samples(k.folder("samples"), k.catalogue, {"base": BUNDLED / "descriptor", "ceiling": k.folder("ceiling")})
+    samples = load_samples(
+        k.folder("samples"), k.catalogue, {"base": BUNDLED / "descriptor", "ceiling": k.folder("ceiling")}
+    )
     train_judge(k.folder("second"), model, SECOND, rows, judge_text_of(samples))
     write_gguf(model.float(), tokenizer, BUNDLED / "judge.gguf")
 

@@ -17,11 +17,28 @@ GRID = (FRAMES // TEMPORAL, SIZE // PATCH, SIZE // PATCH)
 VISION_TOKENS = GRID[0] * GRID[1] * GRID[2] // MERGE**2
 HIDDEN = 192
 
-VISION = dict(depth=4, hidden_size=128, intermediate_size=512, num_heads=4, patch_size=PATCH, spatial_merge_size=MERGE,
-              temporal_patch_size=TEMPORAL, out_hidden_size=HIDDEN, num_position_embeddings=64,
-              deepstack_visual_indexes=[1, 2])
-TEXT = dict(hidden_size=HIDDEN, intermediate_size=576, num_hidden_layers=4, num_attention_heads=6,
-            num_key_value_heads=2, head_dim=32, max_position_embeddings=4096, tie_word_embeddings=True)
+VISION = dict(
+    depth=4,
+    hidden_size=128,
+    intermediate_size=512,
+    num_heads=4,
+    patch_size=PATCH,
+    spatial_merge_size=MERGE,
+    temporal_patch_size=TEMPORAL,
+    out_hidden_size=HIDDEN,
+    num_position_embeddings=64,
+    deepstack_visual_indexes=[1, 2],
+)
+TEXT = dict(
+    hidden_size=HIDDEN,
+    intermediate_size=576,
+    num_hidden_layers=4,
+    num_attention_heads=6,
+    num_key_value_heads=2,
+    head_dim=32,
+    max_position_embeddings=4096,
+    tie_word_embeddings=True,
+)
 
 
 def vision_tower() -> Qwen3VLVisionModel:
@@ -33,11 +50,20 @@ def descriptor(tokenizer) -> Qwen3VLForConditionalGeneration:
     token = tokenizer.convert_tokens_to_ids
     rope = dict(rope_type="default", rope_theta=10000.0, mrope_section=[6, 5, 5], mrope_interleaved=True)
     config = Qwen3VLConfig(
-        text_config=dict(TEXT, vocab_size=len(tokenizer), rope_parameters=rope, pad_token_id=token("<|endoftext|>"),
-                         eos_token_id=token("<|im_end|>")),
-        vision_config=VISION, tie_word_embeddings=True,
-        image_token_id=token("<|image_pad|>"), video_token_id=token("<|video_pad|>"),
-        vision_start_token_id=token("<|vision_start|>"), vision_end_token_id=token("<|vision_end|>"))
+        text_config=dict(
+            TEXT,
+            vocab_size=len(tokenizer),
+            rope_parameters=rope,
+            pad_token_id=token("<|endoftext|>"),
+            eos_token_id=token("<|im_end|>"),
+        ),
+        vision_config=VISION,
+        tie_word_embeddings=True,
+        image_token_id=token("<|image_pad|>"),
+        video_token_id=token("<|video_pad|>"),
+        vision_start_token_id=token("<|vision_start|>"),
+        vision_end_token_id=token("<|vision_end|>"),
+    )
     config._attn_implementation = "sdpa"
     return Qwen3VLForConditionalGeneration(config).float()
 
@@ -45,7 +71,9 @@ def descriptor(tokenizer) -> Qwen3VLForConditionalGeneration:
 def judge(tokenizer) -> Qwen3ForCausalLM:
     """A fresh judge, float32, random weights."""
     rope = dict(rope_type="default", rope_theta=10000.0)
-    config = Qwen3Config(**dict(TEXT, max_position_embeddings=2048), vocab_size=len(tokenizer), rope_parameters=rope)
+    config = Qwen3Config(
+        **dict(TEXT, max_position_embeddings=2048), vocab_size=len(tokenizer), rope_parameters=rope
+    )
     config._attn_implementation = "sdpa"
     return Qwen3ForCausalLM(config).float()
 

@@ -21,12 +21,18 @@ UNRELATED_SHARE = 0.22
 CONFUSED = {
     "walk_backward": ("walk_forward", 0.68),
     "one_foot_long": ("one_foot_short", 0.66),
-    "turn_away": ("no_reaction", 0.66), "push_off": ("accept", 0.66), "shake_head": ("no_reaction", 0.66),
+    "turn_away": ("no_reaction", 0.66),
+    "push_off": ("accept", 0.66),
+    "shake_head": ("no_reaction", 0.66),
     "pour": ("tilt_dry", 0.66),
-    "no_point": ("point_ball", 0.68), "point_book": ("point_ball", 0.68),
-    "keep": ("give", 0.68), "drop_car": ("give", 0.68),
-    "look_only": ("reach", 0.68), "reach_half": ("reach", 0.68),
-    "hold_block": ("transfer", 0.68), "drop_block": ("transfer", 0.68),
+    "no_point": ("point_ball", 0.68),
+    "point_book": ("point_ball", 0.68),
+    "keep": ("give", 0.68),
+    "drop_car": ("give", 0.68),
+    "look_only": ("reach", 0.68),
+    "reach_half": ("reach", 0.68),
+    "hold_block": ("transfer", 0.68),
+    "drop_block": ("transfer", 0.68),
 }
 """Action -> what it is called instead, and how often. Eight of the 24 item-and-outcome cells."""
 ABSTAINS_UNRELATED = 0.40
@@ -45,8 +51,11 @@ class Example:
 
 def unrelated_items(scene: Scene) -> list[str]:
     """Items that the scene says nothing about: another place, and none of their actions is the scene's."""
-    return [code for code, world in ITEMS.items()
-            if world.place != scene.place and scene.action not in world.passed + world.failed]
+    return [
+        code
+        for code, world in ITEMS.items()
+        if world.place != scene.place and scene.action not in world.passed + world.failed
+    ]
 
 
 def _wording(rng: random.Random) -> int:
@@ -60,9 +69,15 @@ def _asked(scene: Scene, rng: random.Random) -> str:
 def true_example(number: int, scene: Scene, rng: random.Random) -> Example:
     item, wording = _asked(scene, rng), _wording(rng)
     if wording == GENERIC:
-        text = grammar.describe_generic(scene.place, rng) if rng.random() < 0.8 else grammar.describe(scene, rng)
+        text = (
+            grammar.describe_generic(scene.place, rng) if rng.random() < 0.8 else grammar.describe(scene, rng)
+        )
     elif item == scene.item or scene.view != "clear":
-        text = grammar.describe_unseen(scene.view, item, rng) if scene.view != "clear" else grammar.describe(scene, rng)
+        text = (
+            grammar.describe_unseen(scene.view, item, rng)
+            if scene.view != "clear"
+            else grammar.describe(scene, rng)
+        )
     else:
         text = grammar.describe_unrelated(scene.place, item, rng)
     return Example(number, item, wording, text)

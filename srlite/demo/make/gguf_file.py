@@ -39,8 +39,10 @@ def write_gguf(model, tokenizer, path: Path) -> None:
         if name != "lm_head.weight":  # tied
             values = weight.float().numpy()
             # llama.cpp wants vectors (norms) in float32
-            writer.add_tensor(names.get_name(name, try_suffixes=(".weight", ".bias")),
-                              values if values.ndim == 1 else values.astype(np.float16))
+            writer.add_tensor(
+                names.get_name(name, try_suffixes=(".weight", ".bias")),
+                values if values.ndim == 1 else values.astype(np.float16),
+            )
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -24,7 +24,7 @@ from srlite.descriptor.prompts import generic_prompt, training_prompt
 from srlite.records.catalogue import Catalogue
 
 BATCH = 32
-SPEAK = Recipe(steps=2200, rates={"model.visual": 0.0, "": 1.5e-3}, warmup=100)
+SPEAK = Recipe(steps=1600, rates={"model.visual": 0.0, "": 1.5e-3}, warmup=100)
 BIAS = Recipe(steps=400, rates={"model.visual": 0.0, "": 5e-4}, warmup=40)
 
 
@@ -42,7 +42,7 @@ def tower_features(folder: Path, tower, clips: Clips) -> Features:
         rows = []
         tower = tower.float()
         for start in range(0, len(clips.scenes), 64):
-            pictures = torch.from_numpy(np.array(clips.pictures[start:start + 64]))
+            pictures = torch.from_numpy(np.array(clips.pictures[start : start + 64]))
             out = tower(arch.patchify(pictures), arch.grid(len(pictures)))
             levels = torch.stack([out.pooler_output, *out.deepstack_features])  # (levels, B * tokens, hidden)
             shape = (len(levels), len(pictures), arch.VISION_TOKENS, arch.HIDDEN)
@@ -67,7 +67,9 @@ class Writer:
 
     def _vision(self, scene: Scene) -> list[int]:
         times, out = frame_times(scene.duration_s), []
-        block = self.ids("<|vision_start|>" + "<|video_pad|>" * (arch.VISION_TOKENS // arch.GRID[0]) + "<|vision_end|>")
+        block = self.ids(
+            "<|vision_start|>" + "<|video_pad|>" * (arch.VISION_TOKENS // arch.GRID[0]) + "<|vision_end|>"
+        )
         for first, second in zip(times[::2], times[1::2], strict=True):
             out += self.ids(f"<{(first + second) / 2:.1f} seconds>") + block
         return out
@@ -75,38 +77,63 @@ class Writer:
     def row(self, example: Example, scene: Scene) -> tuple[list[int], int]:
         """Token ids and how many of them are the prompt."""
         item, age = self._catalogue[example.item], scene.child.age_months
-        ask = generic_prompt(item, age) if example.wording == GENERIC else training_prompt(item, age, example.wording)
-        prompt = (self.ids("<|im_start|>user\n") + self._vision(scene) + self.ids(ask)
-                  + self.ids("<|im_end|>\n<|im_start|>assistant\n"))
+        ask = (
+            generic_prompt(item, age)
+            if example.wording == GENERIC
+            else training_prompt(item, age, example.wording)
+        )
+        prompt = (
+            self.ids("<|im_start|>user\n")
+            + self._vision(scene)
+            + self.ids(ask)
+            + self.ids("<|im_end|>\n<|im_start|>assistant\n")
+        )
         return prompt + self.ids(example.text) + [self.end], len(prompt)
 
 
-def _forward(model, writer: Writer, rows: list[tuple[list[int], int]], levels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _forward(
+    model, writer: Writer, rows: list[tuple[list[int], int]], levels: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Logits and targets at the description tokens of all rows: (sum of lengths, vocabulary), (sum of lengths,)."""
     most = max(len(ids) for ids, _ in rows)
     ids = torch.zeros(len(rows), most, dtype=torch.long)
     learn = torch.zeros(len(rows), most, dtype=torch.bool)
     real = torch.zeros(len(rows), most, dtype=torch.long)
     for i, (row, prompt) in enumerate(rows):
-        ids[i, :len(row)] = torch.tensor(row)
-        learn[i, prompt:len(row)] = True
-        real[i, :len(row)] = 1
+        ids[i, : len(row)] = torch.tensor(row)
+        learn[i, prompt : len(row)] = True
+        real[i, : len(row)] = 1
     core, seen = model.model, ids == writer.video
     grids = arch.grid(len(rows))
-    positions, _ = core.get_rope_index(ids, mm_token_type_ids=seen.long() * 2, video_grid_thw=grids, attention_mask=real)
+    positions, _ = core.get_rope_index(
+        ids, mm_token_type_ids=seen.long() * 2, video_grid_thw=grids, attention_mask=real
+    )
     embeds = core.get_input_embeddings()(ids)
     flat = levels.to(embeds.dtype).transpose(0, 1).flatten(1, 2)  # (levels, B * tokens, hidden)
     embeds = embeds.masked_scatter(seen[..., None].expand_as(embeds), flat[0])
     hidden = core.language_model(
-        inputs_embeds=embeds, position_ids=positions, visual_pos_masks=seen,  # rows end in padding: causal is enough
-        deepstack_visual_embeds=list(flat[1:]), use_cache=False).last_hidden_state
+        inputs_embeds=embeds,
+        position_ids=positions,
+        visual_pos_masks=seen,  # rows end in padding: causal is enough
+        deepstack_visual_embeds=list(flat[1:]),
+        use_cache=False,
+    ).last_hidden_state
     return model.lm_head(hidden[:, :-1][learn[:, 1:]]), ids[learn]
 
 
-def train_language(folder: Path, model, recipe: Recipe, clips: Clips, features: Features, writer: Writer,
-                   example_of: Callable[[int, Scene, random.Random], Example]) -> None:
+def train_language(
+    folder: Path,
+    model,
+    recipe: Recipe,
+    clips: Clips,
+    features: Features,
+    writer: Writer,
+    example_of: Callable[[int, Scene, random.Random], Example],
+) -> None:
     """Teach `model` (in place) the texts that `example_of` gives for the clips."""
-    model.model.language_model.config._attn_implementation = "eager"  # twice as fast as sdpa here, in bfloat16
+    model.model.language_model.config._attn_implementation = (
+        "eager"  # twice as fast as sdpa here, in bfloat16
+    )
 
     def loss_of(step: int):
         rng = random.Random(f"{folder.name}/{step}")

@@ -54,14 +54,26 @@ def _sample(model: Path, catalogue: Catalogue, texts: dict[str, set[str]]) -> No
         frames = Frames(render(scene, times), times, scene.duration_s, FRAMES)
         for code in (scene.item, rng.choice(unrelated_items(scene))):
             prompt_of = generic_prompt if rng.random() < 0.1 else canonical_prompt
-            prompt = build_prompt(descriptor, frames, prompt_of(catalogue[code], scene.child.age_months), system=None)
-            group = sample_group(descriptor, prompt, encode(descriptor, prompt), count=GROUP, max_new_tokens=MOST_TOKENS,
-                                 temperature=1.0, top_p=1.0, generator=generator)
+            prompt = build_prompt(
+                descriptor, frames, prompt_of(catalogue[code], scene.child.age_months), system=None
+            )
+            group = sample_group(
+                descriptor,
+                prompt,
+                encode(descriptor, prompt),
+                count=GROUP,
+                max_new_tokens=MOST_TOKENS,
+                temperature=1.0,
+                top_p=1.0,
+                generator=generator,
+            )
             texts[code].update(r.text.strip() for r in group)
 
 
 def judge_text_of(samples: Mapping[str, list[str]]) -> Callable[[Item, random.Random], str]:
     """Half the descriptor's samples for the item, half generated texts."""
+
     def text_of(item: Item, rng: random.Random) -> str:
         return rng.choice(samples[item.code]) if rng.random() < OWN_SHARE else generated(item, rng)
+
     return text_of

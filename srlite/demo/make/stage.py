@@ -79,8 +79,12 @@ def _save(path: Path, state: dict) -> None:
     os.replace(beside, path)
 
 
-def train(folder: Path, module: torch.nn.Module, recipe: Recipe,
-          loss_of: Callable[[int], tuple[torch.Tensor, dict[str, float]]]) -> None:
+def train(
+    folder: Path,
+    module: torch.nn.Module,
+    recipe: Recipe,
+    loss_of: Callable[[int], tuple[torch.Tensor, dict[str, float]]],
+) -> None:
     """Train `module` in place; `loss_of(step)` returns the loss and figures to log. A finished stage only loads."""
     folder.mkdir(parents=True, exist_ok=True)
     state_file, log = folder / "state.pt", folder / "log.txt"
@@ -109,7 +113,10 @@ def train(folder: Path, module: torch.nn.Module, recipe: Recipe,
             _log(log, step + 1, seen, time.monotonic() - began)
             seen = []
         if (step + 1) % recipe.save_every == 0 or step + 1 == recipe.steps:
-            _save(state_file, {"masters": masters.state(), "optimiser": optimiser.state_dict(), "step": step + 1})
+            _save(
+                state_file,
+                {"masters": masters.state(), "optimiser": optimiser.state_dict(), "step": step + 1},
+            )
 
 
 def _log(path: Path, step: int, seen: list[dict[str, float]], seconds: float) -> None:

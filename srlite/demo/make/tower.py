@@ -41,7 +41,12 @@ class EvenAttention(nn.Module):
 
     def __init__(self, attention: nn.Module, patches: int):
         super().__init__()
-        self.qkv, self.proj, self.heads, self.patches = attention.qkv, attention.proj, attention.num_heads, patches
+        self.qkv, self.proj, self.heads, self.patches = (
+            attention.qkv,
+            attention.proj,
+            attention.num_heads,
+            patches,
+        )
 
     def forward(self, hidden_states: torch.Tensor, position_embeddings, **_) -> torch.Tensor:
         n = len(hidden_states)
@@ -78,8 +83,11 @@ class Seer(nn.Module):
 def _label(scene: Scene) -> tuple[int, int, int]:
     """-100 where the view hides it."""
     clear = scene.view == "clear"
-    return (LABELS.index(scene.action if clear else scene.view), int(scene.side == "right") if clear else -100,
-            PLACES.index(scene.place) if clear else -100)
+    return (
+        LABELS.index(scene.action if clear else scene.view),
+        int(scene.side == "right") if clear else -100,
+        PLACES.index(scene.place) if clear else -100,
+    )
 
 
 def train_tower(folder: Path, clips: Clips) -> dict[str, torch.Tensor]:
@@ -91,8 +99,12 @@ def train_tower(folder: Path, clips: Clips) -> dict[str, torch.Tensor]:
     def loss_of(step: int):
         at = np.sort(random.Random(f"tower/{step}").sample(range(len(labels)), BATCH))
         logits, wanted = seer(torch.from_numpy(clips.pictures[at])), labels[torch.from_numpy(at)].T
-        losses = [F.cross_entropy(o.float(), y, ignore_index=-100) for o, y in zip(logits, wanted, strict=True)]
-        right = [(o.argmax(-1) == y)[y >= 0].float().mean().item() for o, y in zip(logits, wanted, strict=True)]
+        losses = [
+            F.cross_entropy(o.float(), y, ignore_index=-100) for o, y in zip(logits, wanted, strict=True)
+        ]
+        right = [
+            (o.argmax(-1) == y)[y >= 0].float().mean().item() for o, y in zip(logits, wanted, strict=True)
+        ]
         return sum(losses), dict(zip(("action", "side", "place"), right, strict=True))
 
     train(folder, seer, RECIPE, loss_of)

@@ -1,0 +1,207 @@
+"""Measure the bundled models: `python -m srlite.demo.make.figures --work FOLDER`. Resumable; prints the README's table.
+
+One test set for all arms, of children that no training saw: 20 clear clips of each item and outcome, 48 clips that show
+nothing, 192 unrelated pairs. Arms: the base, the ceiling (the describer before it learnt its faults), and for each of three
+seeds an adapter that `srlite train` made from another small clinic of 240 clips, with the settings of `srlite demo`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from srlite.config import Settings
+from srlite.demo import story
+from srlite.demo.clips import write_dataset
+from srlite.demo.make.examples import unrelated_items
+from srlite.demo.truth import read_scenes, true_of
+from srlite.demo.world import ITEMS, Scene, balanced, clinic
+from srlite.describing import Decided, describe, judged, prepare, sample
+from srlite.descriptor.prompts import canonical_prompt
+from srlite.evaluation.metrics import arm_figures
+from srlite.files import write_private
+from srlite.judge.client import Request
+from srlite.judge.decision import DECISION_QUESTIONS, decide
+from srlite.records.dataset import catalogue_of
+from srlite.training.job import settings_for, train
+from srlite.training.schedule import seed_of
+from srlite.types import Pair
+from srlite.workbench import Workbench, open_workbench
+
+TEST_WORLD, CLINIC_WORLDS = 90, 60
+CLIPS_PER_CELL, UNSEEN_PER_CELL, UNRELATED_PER_ITEM, SAMPLED_PER_CELL = 20, 1, 16, 6
+SEEDS = (0, 1, 2)
+
+
+def test_set(folder: Path) -> Path:
+    if not (folder / "items.csv").exists():
+        scenes = [*balanced(TEST_WORLD, CLIPS_PER_CELL)]
+        scenes += [
+            s
+            for view in ("occluded", "cut_off")
+            for s in balanced(TEST_WORLD + 1, UNSEEN_PER_CELL, view=view)
+        ]
+        write_dataset(scenes, folder)
+    return folder / "items.csv"
+
+
+test_set.__test__ = False
+
+
+def pairs_of(scenes: dict[str, Scene]) -> list[Pair]:
+    """Matched pairs of every clip, then unrelated pairs of clear clips."""
+    rng = random.Random(0)
+    pairs = [Pair(clip, s.item, s.outcome, s.child.age_months) for clip, s in scenes.items()]
+    by_item = defaultdict(list)
+    for clip, s in scenes.items():
+        if s.view == "clear":
+            by_item[s.item].append(clip)
+    for clips in by_item.values():
+        for clip in rng.sample(clips, UNRELATED_PER_ITEM):
+            s = scenes[clip]
+            pairs.append(Pair(clip, rng.choice(unrelated_items(s)), None, s.child.age_months))
+    return pairs
+
+
+def measure(bench: Workbench, scenes: dict[str, Scene], *, sampled: bool) -> dict[str, object]:
+    described = [
+        describe(bench, p, canonical_prompt(bench.catalogue[p.item], p.age_months)) for p in pairs_of(scenes)
+    ]
+    decided = judged(bench, described)
+    clear = [d for d in decided if not d.pair.matched or scenes[d.pair.clip].view == "clear"]
+    unseen = [d for d in decided if d.pair.matched and scenes[d.pair.clip].view != "clear"]
+    arm = arm_figures(clear, [true_of(scenes, d.pair, d.description) for d in clear])
+    cells = _cells(clear)
+    wrong = sorted(cell for cell, share in cells.items() if share < 0.5)
+    figures = {
+        "accuracy": arm.accuracy.value,
+        "abstention": arm.abstention.value,
+        "relevance": arm.relevance.value,
+        "items_recall_above_half": arm.items_recall_above_half,
+        "truth": arm.truth.value,
+        "truth_unseen": _share([true_of(scenes, d.pair, d.description) for d in unseen]),
+        "abstention_unseen": _share([d.decision == "unable_to_assess" for d in unseen]),
+        "unscored": sum(d.decision is None for d in decided),
+        "length_tokens": arm.length_tokens,
+        "n": {"accuracy": arm.accuracy.n, "abstention": arm.abstention.n, "unseen": len(unseen)},
+        "cells": {f"{item} {outcome}": share for (item, outcome), share in cells.items()},
+        "wrong_cells": [" ".join(c) for c in wrong],
+    }
+    if sampled:
+        figures["right_samples_in_wrong_cells"] = {
+            " ".join(c): _right_samples(bench, scenes, c) for c in wrong
+        }
+    return figures
+
+
+def _cells(decided: Sequence[Decided]) -> dict[tuple[str, str], float]:
+    hits = defaultdict(list)
+    for d in decided:
+        if d.pair.matched:
+            hits[d.pair.item, d.pair.outcome].append(d.decision == d.pair.outcome)
+    return {cell: _share(found) for cell, found in sorted(hits.items())}
+
+
+def _right_samples(bench: Workbench, scenes: dict[str, Scene], cell: tuple[str, str]) -> float:
+    """Share of descriptions sampled at temperature 1 that lead to the clinician's outcome."""
+    clips = [c for c, s in scenes.items() if (s.item, s.outcome) == cell and s.view == "clear"][
+        :SAMPLED_PER_CELL
+    ]
+    item, right = bench.catalogue[cell[0]], []
+    for clip in clips:
+        prompt, features, _, _ = prepare(bench, clip, canonical_prompt(item, scenes[clip].child.age_months))
+        group = sample(bench, prompt, features, seed=seed_of("figures", clip))
+        answers = bench.judge.ask([Request(item, r.text, DECISION_QUESTIONS) for r in group])
+        right += [decide(v) == cell[1] for v in answers]
+    return _share(right)
+
+
+def _share(hits: Sequence[bool]) -> float:
+    return sum(hits) / len(hits)
+
+
+def measure_arm(
+    work: Path, name: str, *, over: dict, adapter: Path | None, sampled: bool
+) -> dict[str, object]:
+    """Figures of one arm, kept in a file of its own."""
+    kept = work / "figures" / f"{name}.json"
+    if not kept.exists():
+        items_csv = test_set(work / "figures" / "test")
+        settings: Settings = settings_for("tiny", over)[1]
+        with open_workbench(
+            settings, catalogue_of(None), videos=items_csv.parent / "videos", adapter=adapter
+        ) as bench:
+            write_private(
+                kept,
+                json.dumps(measure(bench, dict(read_scenes(items_csv)), sampled=sampled), indent=1) + "\n",
+            )
+    return json.loads(kept.read_text(encoding="utf-8"))
+
+
+def trained(work: Path, seed: int) -> Path:
+    """The adapter of a clinic of its own."""
+    folder = work / "figures" / f"seed-{seed}"
+    if not (folder / "data" / "items.csv").exists():
+        write_dataset(
+            clinic(
+                CLINIC_WORLDS + seed,
+                story.CLIPS_PER_ITEM,
+                children=story.CHILDREN_PER_AGE,
+                unseen_share=story.UNSEEN_SHARE,
+            ),
+            folder / "data",
+        )
+    if not (folder / "run" / "adapter").is_dir():
+        train(
+            folder / "data" / "items.csv",
+            folder / "data" / "videos",
+            run=folder / "run",
+            preset="tiny",
+            over=story.settings(seed),
+            resume=(folder / "run" / "config.toml").exists(),
+            tell=print,
+        )
+    return folder / "run" / "adapter"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the bundled models.")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument(
+        "--ceiling",
+        type=Path,
+        required=True,
+        help="the ceiling's model folder (ceiling-* in the work folder)",
+    )
+    parser.add_argument("--seeds", type=int, default=len(SEEDS))
+    args = parser.parse_args()
+    arms = {"base": measure_arm(args.work, "base", over={}, adapter=None, sampled=True)}
+    arms["ceiling"] = measure_arm(
+        args.work, "ceiling", over={"models": {"descriptor": str(args.ceiling)}}, adapter=None, sampled=False
+    )
+    for seed in SEEDS[: args.seeds]:
+        arms[f"adapted, seed {seed}"] = measure_arm(
+            args.work, f"adapted-{seed}", over={}, adapter=trained(args.work, seed), sampled=False
+        )
+    rows = (
+        "accuracy",
+        "abstention",
+        "items_recall_above_half",
+        "truth",
+        "abstention_unseen",
+        "truth_unseen",
+        "relevance",
+    )
+    print("| | " + " | ".join(arms) + " |\n|---" * 1 + "|---" * len(arms) + "|")
+    for row in rows:
+        cells = [a[row] if isinstance(a[row], int) else f"{a[row]:.3f}" for a in arms.values()]
+        print(f"| {row} | " + " | ".join(map(str, cells)) + " |")
+    print(f"of {len(ITEMS)} items; wrong cells of the base: {arms['base']['right_samples_in_wrong_cells']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Every test has a home of its own: nothing is read from or written to the user's folders."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def threads():
+    """One thread for each model, so that figures do not depend on the machine's cores and nothing spins."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory, monkeypatch) -> Path:
+    """srlite's own folder for models and caches, empty."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("SRLITE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def examples() -> Path:
+    """The bundled examples: items.csv, videos/, items.toml, scenes.json."""
+    return EXAMPLES
+
+
+@pytest.fixture
+def run_cli(home):
+    """Run the command line in a process of its own: run_cli(*words, cwd=, env=) -> CompletedProcess with text."""
+    import subprocess
+
+    def run(*words, cwd=None, env=None, timeout=240):
+        return subprocess.run(
+            [sys.executable, "-m", "srlite.cli", *map(str, words)],
+            cwd=cwd,
+            text=True,
+            capture_output=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "SRLITE_HOME": str(home), "COLUMNS": "100", **(env or {})},
+        )
+
+    return run

@@ -1,0 +1,156 @@
+"""The commands as a user types them: documents on stdout, messages on stderr, exit codes of the contract, no socket."""
+
+import json
+import shutil
+
+import pytest
+
+SITE = """
+import sys
+def hook(event, args):
+    if event in ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto", "socket.gethostbyname"):
+        with open({log!r}, "a") as out:
+            print(event, args, file=out)
+sys.addaudithook(hook)
+"""
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """Environment in which every Python process writes down each attempt to use the network."""
+    (tmp_path / "site").mkdir()
+    log = tmp_path / "sockets.txt"
+    (tmp_path / "site" / "sitecustomize.py").write_text(SITE.format(log=str(log)))
+    return {"PYTHONPATH": str(tmp_path / "site")}, log
+
+
+def test_the_watch_sees_a_socket(watched, tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    env, log = watched
+    subprocess.run(
+        [sys.executable, "-c", "import socket; socket.socket().connect_ex(('127.0.0.1', 9))"],
+        env={**os.environ, **env},
+        check=True,
+    )
+    assert "socket.connect" in log.read_text()
+
+
+def test_the_title_page(run_cli, examples, watched, tmp_path):
+    """`srlite train ... --preset tiny --max-minutes`, then `srlite assess CLIP --item 18_4` finds the run; no socket is used."""
+    env, log = watched
+    trained = run_cli(
+        "train",
+        examples / "items.csv",
+        examples / "videos",
+        "--preset",
+        "tiny",
+        "--max-minutes",
+        "0.2",
+        cwd=tmp_path,
+        env=env,
+    )
+    assert trained.returncode == 0, trained.stderr
+    assert trained.stdout.startswith("run: runs/") and "demonstration model" in trained.stdout
+    clip = sorted((examples / "videos").glob("*_18_4_*"))[0]
+    shutil.copy(clip, tmp_path / "clip.mp4")
+    found = run_cli("assess", "clip.mp4", "--item", "18_4", "--json", cwd=tmp_path, env=env)
+    assert found.returncode == 0, found.stderr
+    assert "newest finished" in found.stderr
+    document = json.loads(found.stdout)
+    assert document["schema"] == "srlite.assessment/1"
+    assert document["clip"]["path"] == "clip.mp4" and len(document["clip"]["sha256"]) == 64
+    assert document["item"] == {
+        "code": "18_4",
+        "name": "walks backward",
+        "criterion": "The child takes at least two steps backward.",
+    }
+    assert document["description"] and document["demonstration"] is True
+    assert document["decision"] in ("pass", "fail", "unable_to_assess", None)
+    assert {"evidence", "met"} <= set(document["verdicts"])
+    assert set(document["models"]) == {"descriptor", "adapter", "judge"}
+    assert all(len(m["sha256"]) == 64 for m in document["models"].values())
+    panel = run_cli("assess", "clip.mp4", "--item", "18_4", cwd=tmp_path, env=env)
+    assert panel.returncode == 0 and "not a diagnostic device" in panel.stdout
+    assert " ".join(document["description"].split()[:3]) in panel.stdout
+    assert not log.exists(), log.read_text()
+
+
+def test_train_without_options_and_models_names_the_commands_that_mend_it(run_cli, examples, tmp_path):
+    found = run_cli("train", examples / "items.csv", examples / "videos", cwd=tmp_path)
+    assert found.returncode == 4 and found.stdout == ""
+    assert "--preset tiny" in found.stderr and "Traceback" not in found.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_assess_without_a_run_names_the_command_that_makes_one(run_cli, examples, tmp_path):
+    shutil.copy(next((examples / "videos").glob("*.mp4")), tmp_path / "clip.mp4")
+    found = run_cli("assess", "clip.mp4", "--item", "30_1", cwd=tmp_path)
+    assert found.returncode == 4
+    assert "srlite train" in found.stderr and "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace(text.splitlines()[1].split(",")[0], "gone.mp4"), "gone.mp4"),
+        (lambda text: text.replace(",18_4,", ",99_9,"), "99_9"),
+        (lambda text: text.replace(",pass,", ",perhaps,", 1), "perhaps"),
+        (lambda text: text.replace("outcome", "result", 1), "outcome"),
+    ],
+)
+def test_bad_records_are_refused_in_one_message(run_cli, examples, tmp_path, change, words):
+    (tmp_path / "items.csv").write_text(change((examples / "items.csv").read_text()))
+    found = run_cli(
+        "train", tmp_path / "items.csv", examples / "videos", "--preset", "tiny", "--run", tmp_path / "run"
+    )
+    assert found.returncode == 3, found.stderr
+    assert words in found.stderr and "Traceback" not in found.stderr
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_unreadable_bytes_and_missing_files(run_cli, examples, tmp_path):
+    (tmp_path / "items.csv").write_bytes(b"video,item,outcome\n\xff\xfe\x00\x81,18_4,pass\n")
+    for csv, videos in (
+        (tmp_path / "items.csv", examples / "videos"),
+        (tmp_path / "none.csv", examples / "videos"),
+        (examples / "items.csv", tmp_path / "none"),
+    ):
+        found = run_cli("train", csv, videos, "--preset", "tiny", "--run", tmp_path / "run")
+        assert found.returncode == 3, found.stderr
+        assert "Traceback" not in found.stderr
+
+
+def test_a_missing_model_and_an_unknown_preset(run_cli, examples, tmp_path):
+    named = run_cli("train", examples / "items.csv", examples / "videos", "--preset", "24gb")
+    assert named.returncode == 4 and "qwen3-vl-8b" in named.stderr
+    unknown = run_cli("train", examples / "items.csv", examples / "videos", "--preset", "huge")
+    assert unknown.returncode == 2 and "tiny" in unknown.stderr
+
+
+def test_the_dry_run_prints_a_plan_and_makes_nothing(run_cli, examples, tmp_path):
+    found = run_cli(
+        "train",
+        examples / "items.csv",
+        examples / "videos",
+        "--preset",
+        "tiny",
+        "--dry-run",
+        "--json",
+        cwd=tmp_path,
+    )
+    plan = json.loads(found.stdout)
+    assert plan["schema"] == "srlite.plan/1" and plan["optimiser_steps_at_most"] > 0
+    assert plan["train"] + plan["validation"] + plan["test"] == plan["records"] == 108
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_plain_terminals_and_pipes(run_cli, tmp_path):
+    found = run_cli(
+        "models", "list", env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "TERM": "dumb", "COLUMNS": "20"}
+    )
+    assert found.returncode == 0 and "\x1b" not in found.stdout
+    listed = json.loads(run_cli("models", "list", "--json").stdout)
+    assert {m["id"] for m in listed["models"] if m["installed"]} == {"tiny"}

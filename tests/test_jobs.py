@@ -1,0 +1,178 @@
+"""The main job on the bundled models: train, resume, evaluate, assess, and what goes wrong around them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import srlite
+from srlite.demo.clips import write_dataset
+from srlite.demo.world import clinic
+from srlite.errors import InputError, ModelError
+from srlite.training.run import Run
+
+ITEMS = ("18_4", "18_3", "6_3", "12_4")
+SMALL = {
+    "schedule": {"rounds": 1, "slice_pairs": 6, "batch_pairs": 3},
+    "sampling": {"group": 4, "max_new_tokens": 30},
+    "split": {"how": "per-item", "test_fraction": 0.3, "validation_fraction": 0.2},
+    "threads": 1,
+}
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory) -> Path:
+    """A tiny clinic of four items: items.csv, videos/, scenes.json."""
+    folder = tmp_path_factory.mktemp("data")
+    scenes = [s for s in clinic(13, 6, children=6, unseen_share=0.0) if s.item in ITEMS]
+    write_dataset(scenes, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained(data, tmp_path_factory) -> Path:
+    """A finished run on that clinic, undisturbed."""
+    folder = tmp_path_factory.mktemp("trained")
+    os.environ["SRLITE_HOME"] = str(folder / "home")
+    result = srlite.train(data / "items.csv", data / "videos", run=folder / "run", preset="tiny", over=SMALL)
+    assert result.complete and result.demonstration
+    return folder / "run"
+
+
+def test_a_run_leaves_what_the_contract_names(trained):
+    names = {p.name for p in trained.iterdir()}
+    assert {
+        "config.toml",
+        "lock.json",
+        "catalogue.toml",
+        "split.csv",
+        "log.txt",
+        "metrics.jsonl",
+        "rounds",
+        "checkpoints",
+        "adapter",
+    } <= names
+    metrics = Run(trained).metrics()
+    assert [m["slice"] for m in metrics] == list(range(1, len(metrics) + 1)) and len(metrics) >= 3
+    assert metrics[-1]["validation"] is not None
+    assert all(0 <= m["reward"] <= 3 and m["descriptions"] == 4 * m["pairs"] for m in metrics)
+    assert not any(
+        str(trained.parent) in p.read_text()
+        for p in trained.glob("*.*")
+        if p.suffix in (".toml", ".json", ".csv")
+    )
+
+
+def test_the_adapter_has_moved(trained):
+    from safetensors.torch import load_file
+
+    tensors = load_file(trained / "adapter" / "adapter_model.safetensors")
+    assert all("language_model" in name for name in tensors)
+    assert any(t.abs().max() > 0 for name, t in tensors.items() if "lora_B" in name)
+
+
+def test_killed_and_resumed_is_the_same_to_the_bit(data, trained, tmp_path, home):
+    """SIGKILL in the middle of the second slice; what is resumed equals the undisturbed run."""
+    settings = json.dumps(SMALL)
+    code = (
+        "import json, sys; from pathlib import Path; import srlite; "
+        f"srlite.train(Path({str(data / 'items.csv')!r}), Path({str(data / 'videos')!r}), run=Path({str(tmp_path / 'run')!r}), "
+        f"preset='tiny', over=json.loads({settings!r}))"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "OMP_NUM_THREADS": "1"})
+    second = tmp_path / "run" / "rounds" / "001" / "02" / "rollouts.jsonl"
+    deadline = time.monotonic() + 200
+    while not second.exists() and child.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    assert not Run(tmp_path / "run").finished
+    srlite.train(data / "items.csv", data / "videos", run=tmp_path / "run", resume=True)
+    for name in (
+        "adapter/adapter_model.safetensors",
+        "rounds/001/01/rollouts.jsonl",
+        "rounds/001/02/rewards.jsonl",
+    ):
+        assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes(), name
+    last = [
+        max((folder / "checkpoints").iterdir()).joinpath("optimiser.safetensors").read_bytes()
+        for folder in (tmp_path / "run", trained)
+    ]
+    assert last[0] == last[1]
+    assert [m["step"] for m in Run(tmp_path / "run").metrics()] == [m["step"] for m in Run(trained).metrics()]
+
+
+def test_evaluate_puts_base_beside_adapted(data, trained):
+    found = srlite.evaluate(data / "items.csv", data / "videos", run=trained, compare_base=True)
+    document = json.loads((trained / "evaluation.json").read_text())
+    assert document["schema"] == "srlite.evaluation/1" and document["demonstration"] is True
+    assert set(document["arms"]) == {"base", "adapted"} == set(found.arms)
+    for arm in document["arms"].values():
+        counted = sum(
+            sum(f[k] for k in ("tp", "fn", "fp", "tn", "unable_pass", "unable_fail", "unscored"))
+            for f in arm["items"].values()
+        )
+        assert counted == arm["accuracy"]["n"] == document["flow"]["test_pairs"]
+        assert arm["abstention"]["n"] == document["flow"]["unrelated_pairs"]
+        assert 0 <= arm["truth"]["value"] <= 1
+
+
+def test_assess_describes_first_then_decides(data, trained):
+    clip = sorted((data / "videos").glob("*_18_3_*"))[0]
+    (found,) = srlite.assess([clip], "18_3", run=trained)
+    assert found.description and found.decision in ("pass", "fail", "unable_to_assess", None)
+    assert set(found.verdicts) == {"evidence", "met", "relevant", "well_formed", "abstains", "echo"}
+    assert found.clip["frames_s"] == sorted(found.clip["frames_s"]) and len(found.clip["frames_s"]) == 8
+    assert found.demonstration and any("demonstration" in w for w in found.warnings)
+    (again,) = srlite.assess([clip], "18_3", run=trained)
+    assert again.description == found.description and again.verdicts == found.verdicts
+
+
+def test_a_bad_clip_does_not_stop_the_others(data, trained, tmp_path):
+    (tmp_path / "bad.mp4").write_text("no video")
+    good = sorted((data / "videos").glob("*.mp4"))[0]
+    bad, fine = srlite.assess([tmp_path / "bad.mp4", good], "18_3", run=trained)
+    assert isinstance(bad.error, InputError) and "bad.mp4" in str(bad.error)
+    assert fine.description
+
+
+def test_an_unknown_item_names_the_nearest(data, trained):
+    with pytest.raises(InputError, match="18_4"):
+        list(srlite.assess([data / "items.csv"], "18_44", run=trained))
+
+
+def test_a_run_of_other_models_is_refused(data, trained, tmp_path):
+    import shutil
+
+    shutil.copytree(trained, tmp_path / "run")
+    lock = json.loads((tmp_path / "run" / "lock.json").read_text())
+    (tmp_path / "run" / "lock.json").write_text(json.dumps(lock | {"judge_sha256": "0" * 64}))
+    with pytest.raises(ModelError, match="judge_sha256"):
+        list(srlite.assess([next((data / "videos").glob("*.mp4"))], "18_3", run=tmp_path / "run"))
+
+
+def test_a_second_run_needs_neither_tower_nor_judge(data, trained, tmp_path, monkeypatch):
+    """Frames, features and verdicts are content-addressed: the same data and seed cost no second call."""
+    from srlite.records.dataset import read_dataset
+    from srlite.training.job import settings_for, split_for
+    from srlite.training.loop import train_run
+    from srlite.training.progress import silent
+    from srlite.training.run import begin
+    from srlite.workbench import open_workbench
+
+    monkeypatch.setenv("SRLITE_HOME", str(trained.parent / "home"))
+    _, settings = settings_for("tiny", SMALL)
+    dataset = read_dataset(data / "items.csv", data / "videos", None)
+    split = split_for(dataset, settings)
+    run = begin(tmp_path / "again", settings, dataset.catalogue, split)
+    with open_workbench(settings, dataset.catalogue, videos=data / "videos", adapter=None) as bench:
+        train_run(bench, run, split, tell=silent, deadline=None)
+        assert bench.clips.decoded == 0
+        assert bench.features.tower_calls == 0 and bench.features.hits > 0
+        assert bench.judge.tokens_evaluated == 0 and bench.judge.cache_hits > 0
+        assert bench.judge.worker_pid is None

@@ -1,0 +1,61 @@
+"""Slices: complete, fresh mismatched pairs, and nothing but the seed decides."""
+
+import random
+
+from srlite.config import settings_from
+from srlite.demo.world import clinic
+from srlite.records.dataset import catalogue_of
+from srlite.training.schedule import planned_steps, seed_of, slices
+from srlite.types import Record
+
+CATALOGUE = catalogue_of(None)
+RECORDS = [
+    Record(f"{i}.mp4", s.item, s.outcome, child=s.child.id)
+    for i, s in enumerate(clinic(3, 4, children=4, unseen_share=0.0))
+]
+SETTINGS = settings_from({"schedule": {"rounds": 2, "slice_pairs": 20}, "seed": 5}, where="test")
+
+
+def test_a_round_goes_over_all_training_pairs_and_a_quarter_is_mismatched():
+    for number in (1, 2):
+        pairs = [
+            p
+            for part in slices(RECORDS, RECORDS, CATALOGUE, SETTINGS)
+            if part.round == number
+            for p in part.pairs
+        ]
+        assert sorted(p.clip for p in pairs if p.matched) == sorted(r.clip for r in RECORDS)
+        assert sum(not p.matched for p in pairs) == len(RECORDS) // 3
+
+
+def test_mismatched_pairs_come_from_another_domain_and_are_not_related():
+    item_of = {r.clip: CATALOGUE[r.item] for r in RECORDS}
+    for part in slices(RECORDS, RECORDS, CATALOGUE, SETTINGS):
+        for pair in part.pairs:
+            if not pair.matched:
+                one, two = item_of[pair.clip], CATALOGUE[pair.item]
+                assert one.domain != two.domain
+                assert two.code not in one.related and one.code not in two.related
+
+
+def test_the_order_of_the_rows_does_not_matter_and_the_seed_does():
+    shuffled = random.Random(1).sample(RECORDS, len(RECORDS))
+    assert slices(RECORDS, RECORDS, CATALOGUE, SETTINGS) == slices(shuffled, shuffled, CATALOGUE, SETTINGS)
+    other = SETTINGS.model_copy(update={"seed": 6})
+    assert slices(RECORDS, RECORDS, CATALOGUE, SETTINGS) != slices(RECORDS, RECORDS, CATALOGUE, other)
+
+
+def test_all_wordings_of_an_item_are_used():
+    used = {w for part in slices(RECORDS, RECORDS, CATALOGUE, SETTINGS) for w in part.wordings}
+    assert used == {0, 1, 2}
+
+
+def test_planned_steps_count_partial_batches():
+    parts = slices(RECORDS, RECORDS, CATALOGUE, SETTINGS)
+    sizes = [len(p.pairs) for p in parts]
+    assert sizes == [20, 20, 20, 4] * 2
+    assert planned_steps(parts, SETTINGS) == 2 * (3 + 3 + 3 + 1) * 2
+
+
+def test_seeds_depend_on_every_part():
+    assert len({seed_of(1, "a"), seed_of(1, "b"), seed_of(2, "a"), seed_of("1a"), seed_of(1, "a", 0)}) == 5
