@@ -29,9 +29,7 @@ class Failed:
     error: InputError
 
 
-def assess(
-    clips: Sequence[Path], item: str, *, run: Path, age_months: float | None = None
-) -> Iterator[Assessment | Failed]:
+def assess(clips: Sequence[Path], item: str, *, run: Path, age_months: float | None = None) -> Iterator[Assessment | Failed]:
     """Assess each clip for the item with the run's adapter. A clip that cannot be read does not stop the others.
 
     Raises InputError for an item that the run's catalogue does not have, ModelError when a model is missing or another.

@@ -34,16 +34,12 @@ app.add_typer(prompts_app, name="prompts")
 RUNS = Path("runs")
 """Where runs go and are looked for when --run is not given."""
 
-ItemsCsv = Annotated[
-    Path, typer.Argument(help="Records: video, item, outcome, one a row.", show_default=False)
-]
+ItemsCsv = Annotated[Path, typer.Argument(help="Records: video, item, outcome, one a row.", show_default=False)]
 Videos = Annotated[Path, typer.Argument(help="The folder that the clips lie in.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-CatalogueFile = Annotated[
-    Path | None, typer.Option("--catalogue", help="Item texts (TOML). Default: the bundled ones.")
-]
+CatalogueFile = Annotated[Path | None, typer.Option("--catalogue", help="Item texts (TOML). Default: the bundled ones.")]
 RunDir = Annotated[Path | None, typer.Option("--run", help="The run's folder.")]
 
 
@@ -66,9 +62,7 @@ def _guarded(command: Callable) -> Callable:
             screen.error(Interrupted("interrupted"))
             raise typer.Exit(Interrupted.exit_code) from None
         except BrokenPipeError:
-            os.dup2(
-                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # the reader has gone: say nothing more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: say nothing more
         except Exception as error:
             if kwargs.get("debug"):
                 raise
@@ -97,9 +91,7 @@ def _quiet_libraries() -> None:
     from srlite.descriptor.offline import stay_offline
 
     stay_offline()
-    os.environ.setdefault(
-        "OMP_WAIT_POLICY", "PASSIVE"
-    )  # waiting threads must not burn the cores of the other model
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads must not burn the cores of the other model
     import warnings
 
     warnings.filterwarnings("ignore", category=FutureWarning)
@@ -118,20 +110,14 @@ def train(
     ] = None,
     run: RunDir = None,
     catalogue: CatalogueFile = None,
-    descriptor: Annotated[
-        str | None, typer.Option(help="A descriptor: a name of models.toml or a folder.")
-    ] = None,
+    descriptor: Annotated[str | None, typer.Option(help="A descriptor: a name of models.toml or a folder.")] = None,
     judge: Annotated[str | None, typer.Option(help="A judge: a name of models.toml or a GGUF file.")] = None,
     split: Annotated[str | None, typer.Option(help="child, per-item, site or column.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Rounds over all training pairs.", min=1)] = None,
-    max_minutes: Annotated[
-        float | None, typer.Option(help="Stop in time, with what was learnt until then.")
-    ] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Stop in time, with what was learnt until then.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take up the run in --run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and print the plan.")] = False,
-    four_bit: Annotated[
-        bool, typer.Option("--four-bit", help="Load the descriptor's base in 4 bit, on the CPU too.")
-    ] = False,
+    four_bit: Annotated[bool, typer.Option("--four-bit", help="Load the descriptor's base in 4 bit, on the CPU too.")] = False,
     seed: Annotated[int, typer.Option(help="Everything random follows from it.")] = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -144,14 +130,10 @@ def train(
     from srlite.training import job
     from srlite.training.progress import Note, Progress, SliceDone
 
-    over = _settings(
-        seed=seed, descriptor=descriptor, judge=judge, split=split, rounds=rounds, four_bit=four_bit
-    )
+    over = _settings(seed=seed, descriptor=descriptor, judge=judge, split=split, rounds=rounds, four_bit=four_bit)
     if dry_run:
         plan = job.plan(items_csv, videos, preset=preset, catalogue=catalogue, over=over)
-        screen.json(plan) if json else screen.table(
-            "Plan", ("", ""), [(k, str(v)) for k, v in plan.items() if k != "schema"]
-        )
+        screen.json(plan) if json else screen.table("Plan", ("", ""), [(k, str(v)) for k, v in plan.items() if k != "schema"])
         return
     if resume and run is None:
         raise UsageError("--resume needs the run to resume", remedy="Add --run DIR.")
@@ -196,10 +178,7 @@ def train(
         return
     marked = " (demonstration model)" if done.demonstration else ""
     screen.out.print(f"run: {done.run}{marked}", markup=False, soft_wrap=True)
-    screen.say(
-        f"adapter of step {done.steps}"
-        + ("" if done.complete else "; stopped by --max-minutes, go on with --resume")
-    )
+    screen.say(f"adapter of step {done.steps}" + ("" if done.complete else "; stopped by --max-minutes, go on with --resume"))
     screen.say(f"next: srlite evaluate {items_csv} {videos} --run {done.run} --compare base")
 
 
@@ -259,9 +238,7 @@ def assess(
     if failed and len(clips) == 1:
         raise typer.Exit(InputError.exit_code)
     if failed:
-        raise Findings(
-            f"{len(failed)} of {len(clips)} clips could not be assessed", remedy="The reasons stand above."
-        )
+        raise Findings(f"{len(failed)} of {len(clips)} clips could not be assessed", remedy="The reasons stand above.")
 
 
 def _newest(screen, newest_finished) -> Path:
@@ -277,9 +254,7 @@ def evaluate(
     videos: Videos,
     run: RunDir = None,
     catalogue: CatalogueFile = None,
-    compare: Annotated[
-        str | None, typer.Option(help="base: the same descriptor without its adapter, beside it.")
-    ] = None,
+    compare: Annotated[str | None, typer.Option(help="base: the same descriptor without its adapter, beside it.")] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -309,9 +284,7 @@ def evaluate(
     if document["unreadable"]:
         for line in document["unreadable"]:
             screen.say(line)
-        raise Findings(
-            f"{len(document['unreadable'])} test pairs could not be read", remedy="The reasons stand above."
-        )
+        raise Findings(f"{len(document['unreadable'])} test pairs could not be read", remedy="The reasons stand above.")
 
 
 @app.command()

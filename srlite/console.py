@@ -40,9 +40,7 @@ class Screen:
     def __init__(self, *, quiet: bool = False):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
-                stream.reconfigure(
-                    errors="replace"
-                )  # a terminal without a character shows a mark, not a traceback
+                stream.reconfigure(errors="replace")  # a terminal without a character shows a mark, not a traceback
         self.out = Console(highlight=False)
         self.err = Console(stderr=True, highlight=False)
         self.quiet = quiet
@@ -90,9 +88,7 @@ class Screen:
             Text(),
             Text(NOT_A_DEVICE, style="dim"),
         ]
-        title = plain(Path(str(document["clip"]["path"])).name) + (
-            f" ({DEMONSTRATION})" if document["demonstration"] else ""
-        )
+        title = plain(Path(str(document["clip"]["path"])).name) + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
         self.out.print(Panel(Group(*lines), title=Text(title), width=min(100, self.out.width)))
 
     def evaluation(self, document: Mapping) -> None:
@@ -192,9 +188,7 @@ class Bar:
     def slice_done(self, f: Mapping, left_s: float) -> None:
         """The figures of a finished slice, one line."""
         parts = [f"round {f['round']} slice {f['slice']}", f"reward {_number(f['reward'], 2)}"]
-        parts += [
-            f"{name} {_number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")
-        ]
+        parts += [f"{name} {_number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")]
         parts += [
             f"no signal {f['zero_signal_share']:.0%}",
             f"KL {_number(f['kl'], 3)}",

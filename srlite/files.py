@@ -45,9 +45,7 @@ def write_private(path: Path, content: str | bytes) -> None:
 def append_private(path: Path, text: str) -> None:
     """Add to the end of a file, which is made with mode 0600. Raises DeviceError."""
     try:
-        with os.fdopen(
-            os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "w", encoding="utf-8"
-        ) as file:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise _cannot_write(path, len(text.encode()), error) from error
@@ -65,6 +63,4 @@ def sync_folder(folder: Path) -> None:
 def _cannot_write(path: Path, size_bytes: int, error: OSError) -> DeviceError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     remedy = "Free some space and start again." if full else "Check the folder and its permissions."
-    return DeviceError(
-        f"cannot write {size_bytes:,} bytes: {error.strerror or error}", where=str(path), remedy=remedy
-    )
+    return DeviceError(f"cannot write {size_bytes:,} bytes: {error.strerror or error}", where=str(path), remedy=remedy)

@@ -74,9 +74,7 @@ def _judge(settings: Settings, model: InstalledModel, device: str, cache: Verdic
             n_seq_max=s.n_seq_max,
             gpu_layers=s.gpu_layers if device == "cuda" else 0,
             extra_buffers=True,
-            bands={
-                q.id: Bands(s.min_mass, s.thresholds.get(q.id, s.threshold), s.unsure_band) for q in QUESTIONS
-            },
+            bands={q.id: Bands(s.min_mass, s.thresholds.get(q.id, s.threshold), s.unsure_band) for q in QUESTIONS},
             time_limit_s=s.limit_s,
         ),
         cache,
@@ -112,6 +110,4 @@ def open_workbench(
             max_pixels=settings.video.max_pixels,
         )
         features = FeatureStore(kept / "features", max_bytes=int(settings.cache.max_gb * 1e9))
-        yield Workbench(
-            settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model
-        )
+        yield Workbench(settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model)

@@ -39,7 +39,7 @@ def test_the_watch_sees_a_socket(watched, tmp_path):
 
 
 def test_the_title_page(run_cli, examples, watched, tmp_path):
-    """`srlite train ... --preset tiny --max-minutes`, then `srlite assess CLIP --item 18_4` finds the run; no socket is used."""
+    """A short training, then `srlite assess CLIP --item 18_4` finds the run; no socket is used."""
     env, log = watched
     trained = run_cli(
         "train",
@@ -103,9 +103,7 @@ def test_assess_without_a_run_names_the_command_that_makes_one(run_cli, examples
 )
 def test_bad_records_are_refused_in_one_message(run_cli, examples, tmp_path, change, words):
     (tmp_path / "items.csv").write_text(change((examples / "items.csv").read_text()))
-    found = run_cli(
-        "train", tmp_path / "items.csv", examples / "videos", "--preset", "tiny", "--run", tmp_path / "run"
-    )
+    found = run_cli("train", tmp_path / "items.csv", examples / "videos", "--preset", "tiny", "--run", tmp_path / "run")
     assert found.returncode == 3, found.stderr
     assert words in found.stderr and "Traceback" not in found.stderr
     assert not (tmp_path / "run" / "config.toml").exists()
@@ -148,9 +146,7 @@ def test_the_dry_run_prints_a_plan_and_makes_nothing(run_cli, examples, tmp_path
 
 
 def test_plain_terminals_and_pipes(run_cli, tmp_path):
-    found = run_cli(
-        "models", "list", env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "TERM": "dumb", "COLUMNS": "20"}
-    )
+    found = run_cli("models", "list", env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "TERM": "dumb", "COLUMNS": "20"})
     assert found.returncode == 0 and "\x1b" not in found.stdout
     listed = json.loads(run_cli("models", "list", "--json").stdout)
     assert {m["id"] for m in listed["models"] if m["installed"]} == {"tiny"}

@@ -61,11 +61,7 @@ def test_a_run_leaves_what_the_contract_names(trained):
     assert [m["slice"] for m in metrics] == list(range(1, len(metrics) + 1)) and len(metrics) >= 3
     assert metrics[-1]["validation"] is not None
     assert all(0 <= m["reward"] <= 3 and m["descriptions"] == 4 * m["pairs"] for m in metrics)
-    assert not any(
-        str(trained.parent) in p.read_text()
-        for p in trained.glob("*.*")
-        if p.suffix in (".toml", ".json", ".csv")
-    )
+    assert not any(str(trained.parent) in p.read_text() for p in trained.glob("*.*") if p.suffix in (".toml", ".json", ".csv"))
 
 
 def test_the_adapter_has_moved(trained):
@@ -114,8 +110,7 @@ def test_evaluate_puts_base_beside_adapted(data, trained):
     assert set(document["arms"]) == {"base", "adapted"} == set(found.arms)
     for arm in document["arms"].values():
         counted = sum(
-            sum(f[k] for k in ("tp", "fn", "fp", "tn", "unable_pass", "unable_fail", "unscored"))
-            for f in arm["items"].values()
+            sum(f[k] for k in ("tp", "fn", "fp", "tn", "unable_pass", "unable_fail", "unscored")) for f in arm["items"].values()
         )
         assert counted == arm["accuracy"]["n"] == document["flow"]["test_pairs"]
         assert arm["abstention"]["n"] == document["flow"]["unrelated_pairs"]

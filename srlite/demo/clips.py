@@ -33,9 +33,7 @@ def write_clip(scene: Scene, path: Path) -> None:
 
     count = round(scene.duration_s * FPS)
     with av.open(str(path), "w") as container:
-        stream = container.add_stream(
-            "libx264", rate=FPS, options={"crf": "24", "preset": "medium", "threads": "1"}
-        )
+        stream = container.add_stream("libx264", rate=FPS, options={"crf": "24", "preset": "medium", "threads": "1"})
         stream.width = stream.height = 128
         stream.pix_fmt = "yuv420p"
         stream.time_base = Fraction(1, FPS)
@@ -46,9 +44,7 @@ def write_clip(scene: Scene, path: Path) -> None:
         container.mux(stream.encode())
 
 
-def write_dataset(
-    scenes: Iterable[Scene], folder: Path, *, tick: Callable[[int], None] = lambda done: None
-) -> Path:
+def write_dataset(scenes: Iterable[Scene], folder: Path, *, tick: Callable[[int], None] = lambda done: None) -> Path:
     """Write videos/, items.csv, items.toml and scenes.json under `folder`; returns the path of items.csv."""
     videos = private_folder(folder / "videos")
     shown: dict[str, Scene] = {}
@@ -74,9 +70,7 @@ def _table(shown: dict[str, Scene]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="Write a demonstration data set: clips, items.csv, catalogue."
-    )
+    parser = argparse.ArgumentParser(description="Write a demonstration data set: clips, items.csv, catalogue.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=EXAMPLES_WORLD)
     parser.add_argument("--clips-per-item", type=int, default=CLIPS_PER_ITEM)

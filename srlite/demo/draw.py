@@ -83,9 +83,7 @@ class Pen:
 
     def at(self, p: Point) -> Point:
         half = SIZE / 2
-        return tuple(
-            ((v - half) * self._zoom + half + s) * SCALE for v, s in zip(p, self._shift, strict=True)
-        )
+        return tuple(((v - half) * self._zoom + half + s) * SCALE for v, s in zip(p, self._shift, strict=True))
 
     def _width(self, w: float) -> int:
         return max(1, round(w * self._zoom * SCALE))
@@ -248,9 +246,7 @@ def _room(pen: Pen, s: Scene, g: Setting, t: float, b: float) -> None:
 def _mat(pen: Pen, s: Scene, g: Setting, t: float, b: float) -> None:
     """Lying, head to the right. `roll` goes from 0 (on the back) to 1 (on the belly)."""
     end = b + 1.6 / g.speed
-    roll = {"roll_over": ease(t, b, end), "roll_half": 0.5 * bump(t, b, 2.2 / g.speed, 0.45)}.get(
-        s.action, 0.0
-    )
+    roll = {"roll_over": ease(t, b, end), "roll_half": 0.5 * bump(t, b, 2.2 / g.speed, 0.45)}.get(s.action, 0.0)
     c, k, y = s.child, s.child.height, 88.0
     up = math.cos(math.pi * roll)  # +1: belly up, -1: belly down
     pen.box((8, 96), (120, 106), g.thing)

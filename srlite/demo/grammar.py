@@ -329,9 +329,7 @@ def _sentences() -> dict[str, Sentence]:
                 known[template.format(topic=topic)] = Sentence(view, topic=item)
         for place, words in PLACE_NAMES.items():
             for template in UNRELATED_SENTENCES:
-                known[template.format(place=words, topic=topic)] = Sentence(
-                    "unrelated", place=place, topic=item
-                )
+                known[template.format(place=words, topic=topic)] = Sentence("unrelated", place=place, topic=item)
     for template in GENERIC_SENTENCES:
         for place, words in PLACE_NAMES.items():
             known.setdefault(template.format(place=words), Sentence("generic", place=place))
@@ -388,8 +386,4 @@ def is_true(text: str, scene: Scene, item: str) -> bool:
         return reading.kind == "unseen" and first.kind == scene.view and first.topic == item
     if item != scene.item and scene.action not in ITEMS[item].passed + ITEMS[item].failed:
         return reading.kind == "unrelated" and first.place == scene.place and first.topic == item
-    return (
-        reading.kind == "claim"
-        and first.action == scene.action
-        and all(scene.side in s.sides for s in reading.sentences)
-    )
+    return reading.kind == "claim" and first.action == scene.action and all(scene.side in s.sides for s in reading.sentences)

@@ -51,18 +51,14 @@ class Chosen:
 def tell_story(folder: Path, *, seed: int, screen: Screen, show: bool) -> dict[str, object]:
     """Run the demonstration in `folder`; returns a document of schema srlite.demo/1."""
     if (folder / "run").exists() or (folder / "data").exists():
-        raise UsageError(
-            "the demonstration was already run here", where=str(folder), remedy="Give another folder."
-        )
+        raise UsageError("the demonstration was already run here", where=str(folder), remedy="Give another folder.")
     began = time.monotonic()
     screen.say(f"srlite demo: everything below comes from a {DEMONSTRATION} in a drawn world", "bold")
     with screen.bar() as bar:
         items_csv = _render(folder / "data", seed, bar)
         screen.say(f"1  rendered {len(ITEMS) * CLIPS_PER_ITEM} clips: {folder / 'data'} ({_minutes(began)})")
         videos, run = folder / "data" / "videos", folder / "run"
-        trained = train(
-            items_csv, videos, run=run, preset="tiny", over=settings(seed), tell=_teller(screen, bar)
-        )
+        trained = train(items_csv, videos, run=run, preset="tiny", over=settings(seed), tell=_teller(screen, bar))
         screen.say(f"2  trained {trained.steps} steps: {run} ({_minutes(began)})")
         found = evaluate(
             items_csv,
@@ -157,11 +153,7 @@ def _assess(chosen: Sequence[Chosen], videos: Path, run: Path) -> list[dict[str,
 
 def _show(document: dict, screen: Screen) -> None:
     for entry in document["assessments"]:
-        outcome = (
-            f"the clinician's outcome: {entry['outcome']}"
-            if entry["outcome"]
-            else "the clip is about another item"
-        )
+        outcome = f"the clinician's outcome: {entry['outcome']}" if entry["outcome"] else "the clip is about another item"
         before = entry["before_decision"] or "no decision"
         screen.out.print(f"\n{entry['why']}; {outcome}", markup=False)
         screen.out.print(f"before training ({before}): {entry['before']}", markup=False)

@@ -18,9 +18,7 @@ Scenes = Mapping[str, Scene]
 
 
 def write_scenes(scenes: Scenes, folder: Path) -> None:
-    write_private(
-        folder / SCENES, json.dumps({clip: asdict(s) for clip, s in scenes.items()}, indent=0) + "\n"
-    )
+    write_private(folder / SCENES, json.dumps({clip: asdict(s) for clip, s in scenes.items()}, indent=0) + "\n")
 
 
 def read_scenes(items_csv: Path) -> Scenes:

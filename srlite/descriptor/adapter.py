@@ -128,8 +128,7 @@ def _read_tensors(path: Path, base_sha256: str) -> dict[str, torch.Tensor]:
     made_for = metadata.get("base_sha256")
     if made_for != base_sha256:
         raise ModelError(
-            f"the adapter belongs to base weights {made_for or 'that it does not name'}, "
-            f"those loaded are {base_sha256}",
+            f"the adapter belongs to base weights {made_for or 'that it does not name'}, those loaded are {base_sha256}",
             where=str(path),
             remedy=_REMEDY,
         )

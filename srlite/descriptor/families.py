@@ -113,8 +113,7 @@ def _check_processor(processor: ProcessorMixin, vision: PretrainedConfig, where:
     of_model = (vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size)
     if of_processor != of_model:
         raise ModelError(
-            f"the video processor cuts patches as {of_processor}, the model expects {of_model} "
-            "(patch, merge, temporal)",
+            f"the video processor cuts patches as {of_processor}, the model expects {of_model} (patch, merge, temporal)",
             where=where,
             remedy="The folder mixes files of two models: fetch the model again.",
         )

@@ -156,9 +156,7 @@ def _row_mask(length: int, owners: torch.Tensor, alive: torch.Tensor) -> torch.T
     return torch.cat([torch.ones(len(alive), length, dtype=torch.bool), alive[:, None] == owners[None]], 1)
 
 
-def _record(
-    samples: list[_Sample], alive: list[int], tokens: list[int], logprobs: list[float], ends: tuple[int, ...]
-) -> None:
+def _record(samples: list[_Sample], alive: list[int], tokens: list[int], logprobs: list[float], ends: tuple[int, ...]) -> None:
     for number, token, logprob in zip(alive, tokens, logprobs, strict=True):
         sample = samples[number]
         sample.tokens.append(token)

@@ -163,9 +163,7 @@ def plain_tokens(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
     return [token.id for piece in pieces for token in backend.model.tokenize(piece)]
 
 
-def _positions(
-    descriptor: Descriptor, input_ids: torch.Tensor, video_mask: torch.Tensor, seen: BatchFeature
-) -> torch.Tensor:
+def _positions(descriptor: Descriptor, input_ids: torch.Tensor, video_mask: torch.Tensor, seen: BatchFeature) -> torch.Tensor:
     """M-RoPE positions (3, P) from the model's own rule."""
     positions, _ = descriptor.core.get_rope_index(
         input_ids[None],

@@ -18,16 +18,10 @@ def pick_preset() -> Preset:
     """Raises ModelError (exit 4) with the commands that mend it when nothing that fits is installed."""
     models, gigabytes = registry(), card_bytes() / 1e9
     if gigabytes:
-        fitting = [
-            p for p in models.presets.values() if p.card_gb is not None and p.card_gb <= gigabytes * 1.1
-        ]
+        fitting = [p for p in models.presets.values() if p.card_gb is not None and p.card_gb <= gigabytes * 1.1]
     else:
         fitting = [models.presets["cpu"]]
-    ready = [
-        p
-        for p in fitting
-        if installed(models.descriptors[p.descriptor]) and installed(models.judges[p.judge])
-    ]
+    ready = [p for p in fitting if installed(models.descriptors[p.descriptor]) and installed(models.judges[p.judge])]
     if ready:
         return max(ready, key=lambda p: p.card_gb or 0)
     best = max(fitting, key=lambda p: p.card_gb or 0, default=models.presets["cpu"])

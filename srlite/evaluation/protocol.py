@@ -79,9 +79,7 @@ def evaluate(
                 arms["base"] = measure(bench, pairs, scenes, tick=lambda d, t: tick("base", d, t))
         arms["adapted"] = measure(bench, pairs, scenes, tick=lambda d, t: tick("adapted", d, t))
         found = Evaluation(run, arms, len(data.records), bench.demonstration)
-    write_private(
-        run / "evaluation.json", json.dumps(evaluation_json(found), indent=2, allow_nan=False) + "\n"
-    )
+    write_private(run / "evaluation.json", json.dumps(evaluation_json(found), indent=2, allow_nan=False) + "\n")
     return found
 
 
@@ -107,9 +105,7 @@ def measure(bench: Workbench, pairs: Sequence[Pair], scenes, *, tick: Callable[[
     unreadable: list[str] = []
     for done, pair in enumerate(pairs, start=1):
         try:
-            described.append(
-                describe(bench, pair, canonical_prompt(bench.catalogue[pair.item], pair.age_months))
-            )
+            described.append(describe(bench, pair, canonical_prompt(bench.catalogue[pair.item], pair.age_months)))
         except InputError as error:
             unreadable.append(str(error).splitlines()[0])
         tick(done, len(pairs))
@@ -147,9 +143,7 @@ def _arm_json(arm: Arm) -> dict[str, object]:
     return figures | {
         "length_tokens": arm.length_tokens,
         "items_recall_above_half": arm.items_recall_above_half,
-        "items": {
-            code: asdict(f) | {"recall": f.recall, "precision": f.precision} for code, f in arm.items.items()
-        },
+        "items": {code: asdict(f) | {"recall": f.recall, "precision": f.precision} for code, f in arm.items.items()},
     }
 
 

@@ -87,9 +87,7 @@ class VerdictCache:
         for begin in range(0, len(keys), _KEYS_PER_SELECT):
             some = keys[begin : begin + _KEYS_PER_SELECT]
             marks = ",".join("?" * len(some))
-            rows = self._connection.execute(
-                f"SELECT key, probability, mass FROM verdict WHERE key IN ({marks})", some
-            )
+            rows = self._connection.execute(f"SELECT key, probability, mass FROM verdict WHERE key IN ({marks})", some)
             for key, probability, mass in rows:
                 yes = (probability or 0.0) * mass
                 found[key] = Masses(yes, mass - yes)
@@ -113,9 +111,7 @@ class VerdictCache:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS verdict (key TEXT PRIMARY KEY, probability REAL, mass REAL)"
-            )
+            connection.execute("CREATE TABLE IF NOT EXISTS verdict (key TEXT PRIMARY KEY, probability REAL, mass REAL)")
             # A write that changes nothing: says now whether the file may be written.
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
@@ -145,9 +141,7 @@ class VerdictCache:
 
     def _stop_writing(self, error: sqlite3.DatabaseError) -> None:
         self._writable = False
-        self.notes.append(
-            f"{self.path}: the verdict cache cannot be written ({error}); verdicts are read from it only"
-        )
+        self.notes.append(f"{self.path}: the verdict cache cannot be written ({error}); verdicts are read from it only")
 
     def _reopen_after(self, error: sqlite3.DatabaseError) -> None:
         if _code(error) not in _NOT_A_DATABASE:
@@ -162,9 +156,7 @@ class VerdictCache:
             source = self.path.with_name(self.path.name + suffix)
             if source.exists():
                 source.rename(aside.with_name(aside.name + suffix))
-        self.notes.append(
-            f"{self.path}: the verdict cache could not be read ({error}); it was set aside as {aside.name}"
-        )
+        self.notes.append(f"{self.path}: the verdict cache could not be read ({error}); it was set aside as {aside.name}")
 
     def _failure(self, error: sqlite3.DatabaseError) -> DeviceError:
         return DeviceError(

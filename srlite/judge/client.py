@@ -172,9 +172,7 @@ class Judge:
         )
         return verdict_key(self.sha256, self._family.name, (segment.text for segment in segments))
 
-    def _evaluate(
-        self, prefix: tuple[Segment, ...], asked: dict[str, tuple[Request, str]]
-    ) -> dict[str, Masses | None]:
+    def _evaluate(self, prefix: tuple[Segment, ...], asked: dict[str, tuple[Request, str]]) -> dict[str, Masses | None]:
         """Judge what shares a prefix, and commit it. Key -> masses."""
         by_description: dict[str, list[tuple[str, str]]] = {}
         for key, (request, question_id) in asked.items():
@@ -218,9 +216,7 @@ class Judge:
                 raise self._dead(death) from death
             self._restarted = True
             self._extra_buffers = False
-            self._notes.append(
-                f"the judge process died by {death.signal_name} and was started again without repacking"
-            )
+            self._notes.append(f"the judge process died by {death.signal_name} and was started again without repacking")
         try:
             return self._exchange(message)
         except ChildDied as death:
@@ -246,9 +242,7 @@ class Judge:
 
     def _load(self, child: Child) -> None:
         s = self.settings
-        load = Load(
-            str(s.path), s.n_ctx, s.n_batch, s.n_seq_max, s.threads, s.gpu_layers, self._extra_buffers
-        )
+        load = Load(str(s.path), s.n_ctx, s.n_batch, s.n_seq_max, s.threads, s.gpu_layers, self._extra_buffers)
         answer = child.exchange(load, s.time_limit_s)
         if isinstance(answer, Failed):
             raise ModelError(

@@ -63,9 +63,7 @@ def check_header(path: Path, family: Family) -> Header:
         raise _error(path, f"the file is cut short: {size} bytes of {header.needed_bytes}", _FETCH_AGAIN)
     trained_on = header.metadata.get(QUESTIONS_KEY)
     if trained_on is not None and trained_on != questions_hash():
-        raise _error(
-            path, "this judge was trained on other question texts than the present ones", f"Run `{REMAKE}`."
-        )
+        raise _error(path, "this judge was trained on other question texts than the present ones", f"Run `{REMAKE}`.")
     return header
 
 
@@ -95,9 +93,7 @@ def _check_magic(path: Path, head: bytes) -> None:
             "Fetch it with `git lfs pull`.",
         )
     if head[8:9] == b"{":
-        raise _error(
-            path, "this is a safetensors file, whatever its name says; the judge needs GGUF", _FETCH_AGAIN
-        )
+        raise _error(path, "this is a safetensors file, whatever its name says; the judge needs GGUF", _FETCH_AGAIN)
     raise _error(path, "this is not a GGUF file", _FETCH_AGAIN)
 
 

@@ -158,9 +158,7 @@ class Engine:
 
     def _score_wave(self, start: int, branches: Sequence[Branch]) -> list[tuple[Masses | None, ...]]:
         # Sequences: 0 the prefix, 1 .. B the descriptions, B+1 ... the questions.
-        leaves = [
-            (parent, question) for parent, branch in enumerate(branches, 1) for question in branch.questions
-        ]
+        leaves = [(parent, question) for parent, branch in enumerate(branches, 1) for question in branch.questions]
         try:
             for sequence, _ in enumerate(branches, 1):
                 llama_cpp.llama_memory_seq_cp(self._memory, 0, sequence, -1, -1)

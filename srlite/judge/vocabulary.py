@@ -69,9 +69,7 @@ class Vocabulary:
         buffer = ctypes.create_string_buffer(64)
         count = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
         try:
-            return (
-                buffer.raw[:count].decode() if count > 0 else None
-            )  # negative: longer than any spelling of yes or no
+            return buffer.raw[:count].decode() if count > 0 else None  # negative: longer than any spelling of yes or no
         except UnicodeDecodeError:
             return None  # part of a character
 

@@ -82,9 +82,7 @@ def _branch(engine: Engine, sheet: Sheet) -> Branch:
 
 
 def main() -> None:
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole group; the client decides what it means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the client decides what it means
     llama_cpp.llama_log_set(_log, None)
     serve(*private_pipes())
 

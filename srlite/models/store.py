@@ -66,16 +66,12 @@ def _find(name: str, entry: ModelEntry | None, role: str) -> InstalledModel:
     if entry is not None:
         path = _location(entry)
         if not path.exists():
-            raise ModelError(
-                f"the {role} {name} is not installed", where=str(path), remedy=_remedy(role, entry)
-            )
+            raise ModelError(f"the {role} {name} is not installed", where=str(path), remedy=_remedy(role, entry))
         return InstalledModel(name, path, entry.family, demonstration=entry.bundled is not None)
     path = Path(name)
     if not path.exists():
         known = registry().descriptors if role == "descriptor" else registry().judges
-        raise ModelError(
-            f"there is no {role} {name!r}", remedy=f"Give a path, or one of: {', '.join(known)}."
-        )
+        raise ModelError(f"there is no {role} {name!r}", remedy=f"Give a path, or one of: {', '.join(known)}.")
     return InstalledModel(path.name, path, None, demonstration=False)
 
 

@@ -60,9 +60,7 @@ class Catalogue:
         by_code = {item.code: item for item in self.entries}
         if len(by_code) < len(self.entries):
             twice = sorted({item.code for item in self.entries if by_code[item.code] is not item})
-            raise InputError(
-                f"item {', '.join(twice)} stands twice in the catalogue", remedy="Remove one of them."
-            )
+            raise InputError(f"item {', '.join(twice)} stands twice in the catalogue", remedy="Remove one of them.")
         object.__setattr__(self, "_by_code", by_code)
 
     def get(self, code: str) -> Item:
@@ -160,18 +158,14 @@ def _tables(path: Path) -> dict[str, object]:
     except OSError as error:
         raise InputError(f"the catalogue cannot be read: {error.strerror}", where=str(path)) from error
     except UnicodeDecodeError as error:
-        raise InputError(
-            "the catalogue is not UTF-8 text", where=str(path), remedy="Save it as UTF-8."
-        ) from error
+        raise InputError("the catalogue is not UTF-8 text", where=str(path), remedy="Save it as UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", where=str(path)) from error
     others = sorted(document.keys() - {"items"})
     tables = document.get("items")
     if others or not isinstance(tables, dict):
         found = f"unknown key {', '.join(others)}" if others else "no [items.CODE] table"
-        raise InputError(
-            found, where=str(path), remedy='A catalogue holds tables such as [items."30_1"], nothing else.'
-        )
+        raise InputError(found, where=str(path), remedy='A catalogue holds tables such as [items."30_1"], nothing else.')
     return tables
 
 
@@ -240,9 +234,7 @@ def _one(known: Item | None, name: str, rows: Sequence[ItemText], problems: Prob
     for text, line in texts.items():
         if first and " ".join(text.split()) != " ".join(first.split()):
             said = f"item {rows[0].code}: {text!r}, but {source} has {first!r}"
-            problems.add(
-                line, name, said, remedy="An item has one text: make them alike, or keep only one of them."
-            )
+            problems.add(line, name, said, remedy="An item has one text: make them alike, or keep only one of them.")
         first, source = first or text, source or f"line {line}"
     return first
 

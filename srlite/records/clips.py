@@ -44,9 +44,7 @@ _SUFFIXES = frozenset(
     ]
 )
 _UNFINISHED = (".crdownload", ".part", ".partial", ".download", ".tmp")
-_SYSTEM = frozenset(
-    {"thumbs.db", "desktop.ini", "ehthumbs.db", "$recycle.bin", "system volume information", "__macosx"}
-)
+_SYSTEM = frozenset({"thumbs.db", "desktop.ini", "ehthumbs.db", "$recycle.bin", "system volume information", "__macosx"})
 _ABSOLUTE = re.compile(r"[\\/]|[A-Za-z]:")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
@@ -68,9 +66,7 @@ class Folder:
     @property
     def videos(self) -> tuple[str, ...]:
         """The real files whose suffix, in any case, is that of a video."""
-        return tuple(
-            sorted(n for n in set(self.files.values()) if PurePosixPath(n).suffix.lower() in _SUFFIXES)
-        )
+        return tuple(sorted(n for n in set(self.files.values()) if PurePosixPath(n).suffix.lower() in _SUFFIXES))
 
 
 def read_folder(videos_dir: Path) -> Folder:
@@ -133,9 +129,7 @@ def identical_clips(records: Iterable[Record], videos_dir: Path) -> tuple[str, .
         named = ", ".join(f"{clip!r} ({child[clip] or 'no child'})" for clip in clips)
         if len({child_key(child[clip] or "") for clip in clips}) > 1:
             said = f"the same video stands under different children: {named}"
-            problems.add(
-                0, None, said, remedy="Find out whom it shows and remove the other copy and its rows."
-            )
+            problems.add(0, None, said, remedy="Find out whom it shows and remove the other copy and its rows.")
         else:
             notes.append(f"the same video under several names: {named}")
     problems.raise_if_any()
@@ -175,9 +169,7 @@ def _through_links(links: Iterable[tuple[str, str]], files: Mapping[str, str]) -
     seen = {}
     for name, target in links:
         below = "" if target == "." else f"{target}/"
-        seen |= {
-            f"{name}/{file[len(below) :]}": real for file, real in files.items() if file.startswith(below)
-        }
+        seen |= {f"{name}/{file[len(below) :]}": real for file, real in files.items() if file.startswith(below)}
     return seen
 
 
@@ -193,14 +185,10 @@ def _find(cell: str, line: int, folder: Folder, problems: Problems) -> str | Non
     if cell in folder.files:
         return folder.files[cell]
     if reason := _forbidden(cell) or folder.refused.get(cell):
-        remedy = (
-            "The column video holds paths below the videos folder, such as 2026/clip.mp4: copy the file in."
-        )
+        remedy = "The column video holds paths below the videos folder, such as 2026/clip.mp4: copy the file in."
         problems.add(line, "video", f"{cell!r}: {reason}", remedy=remedy)
         return None
-    fits = (
-        folder.alike.get(_spelling(cell)) or folder.alike.get(_without_root(cell, folder.root)) or frozenset()
-    )
+    fits = folder.alike.get(_spelling(cell)) or folder.alike.get(_without_root(cell, folder.root)) or frozenset()
     if len(fits) == 1:
         return next(iter(fits))
     if fits:

@@ -31,9 +31,7 @@ def catalogue_of(path: Path | None) -> Catalogue:
 def read_dataset(items_csv: Path, videos: Path, catalogue: Path | None) -> Dataset:
     """Raises InputError with every problem of the file, or every missing clip, at once."""
     if not videos.is_dir():
-        raise InputError(
-            "there is no such folder", where=str(videos), remedy="Give the folder that the clips lie in."
-        )
+        raise InputError("there is no such folder", where=str(videos), remedy="Give the folder that the clips lie in.")
     found = read_records(items_csv, catalogue_of(catalogue))
     records, clip_notes = resolve_clips(found.records, videos)
     notes = (*found.notes, *clip_notes, *identical_clips(records, videos))

@@ -25,9 +25,7 @@ def settle(records: Iterable[Record], problems: Problems) -> tuple[tuple[Record,
     for record in records:
         key = (record.clip, record.item)
         if earlier := kept.get(key):
-            dropped += not _differ(
-                record, earlier, _COMPARED, f"{record.clip!r} with item {record.item}", problems
-            )
+            dropped += not _differ(record, earlier, _COMPARED, f"{record.clip!r} with item {record.item}", problems)
             continue
         kept[key] = record
         first = first_of_clip.setdefault(record.clip, record)

@@ -63,9 +63,7 @@ def read_records(path: Path, catalogue: Catalogue) -> RecordsFile:
     rows = [(row.line, _by_name(table, row)) for row in table.rows]
     judged = [(line, cells) for line, cells in rows if cells["outcome"]]
     _refuse_damaged(judged, catalogue, problems)
-    texts = [
-        text for line, cells in judged if (text := _text(line, cells)) and not _damaged(text.code, catalogue)
-    ]
+    texts = [text for line, cells in judged if (text := _text(line, cells)) and not _damaged(text.code, catalogue)]
     merged = merge(catalogue, texts, problems)
     known = catalogue.keys() | {text.code for text in texts}
     _refuse_unknown(judged, known, merged, problems)
@@ -96,15 +94,11 @@ def _damaged(code: str, catalogue: Catalogue) -> str | None:
     return None if code in catalogue else item_damage(code)
 
 
-def _refuse_damaged(
-    rows: Iterable[tuple[int, Mapping[str, str]]], catalogue: Catalogue, problems: Problems
-) -> None:
+def _refuse_damaged(rows: Iterable[tuple[int, Mapping[str, str]]], catalogue: Catalogue, problems: Problems) -> None:
     for line, cells in rows:
         item, child = cells["item"], cells.get("child", "")
         if kind := _damaged(item, catalogue):
-            problems.add(
-                line, "item", f"{item!r} looks like {kind} that a spreadsheet made of a code", remedy=_AS_TEXT
-            )
+            problems.add(line, "item", f"{item!r} looks like {kind} that a spreadsheet made of a code", remedy=_AS_TEXT)
         if kind := child_damage(child):
             problems.add(
                 line,
@@ -154,9 +148,7 @@ def _record(line: int, cells: Mapping[str, str], decimal_comma: bool, problems: 
     )
 
 
-def _looked_up(
-    line: int, column: str, cell: str, table: Mapping[str, _Value], problems: Problems
-) -> _Value | None:
+def _looked_up(line: int, column: str, cell: str, table: Mapping[str, _Value], problems: Problems) -> _Value | None:
     if not cell:
         return None
     value = table.get(word(cell))

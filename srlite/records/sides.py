@@ -55,9 +55,7 @@ def _report(split: Split) -> SplitReport:
     counts = Counter((r.item, side, r.outcome) for side in SIDES for r in split.side(side))
     items = sorted({item for item, _, _ in counts})
     table = tuple(
-        SideCount(item, side, counts[item, side, "pass"], counts[item, side, "fail"])
-        for item in items
-        for side in SIDES
+        SideCount(item, side, counts[item, side, "pass"], counts[item, side, "fail"]) for item in items for side in SIDES
     )
     children = _overlap(split, lambda r: child_key(r.child) if r.child else None)
     clips = _overlap(split, lambda r: r.clip)
@@ -69,22 +67,14 @@ def _overlap(split: Split, of: Callable[[Record], str | None]) -> tuple[str, ...
     return tuple(sorted({name for a, b in combinations(sides, 2) for name in a & b if name}))
 
 
-def _notes(
-    split: Split, table: Sequence[SideCount], children: Sequence[str], clips: Sequence[str]
-) -> tuple[str, ...]:
+def _notes(split: Split, table: Sequence[SideCount], children: Sequence[str], clips: Sequence[str]) -> tuple[str, ...]:
     everyone = [r for side in SIDES for r in split.side(side)]
     notes = [", ".join(f"{side} {len(split.side(side))}" for side in SIDES) + " records"]
-    notes.append(
-        f"children on more than one side: {len(children)}; clips on more than one side: {len(clips)}"
-    )
+    notes.append(f"children on more than one side: {len(children)}; clips on more than one side: {len(clips)}")
     if unnamed := sum(not r.child for r in everyone):
-        notes.append(
-            f"{unnamed} records name no child: whether a child is on two sides cannot be known for them"
-        )
+        notes.append(f"{unnamed} records name no child: whether a child is on two sides cannot be known for them")
     for side in SIDES:
-        lacking = [
-            c.item for c in table if c.side == side and split.side(side) and not (c.passed and c.failed)
-        ]
+        lacking = [c.item for c in table if c.side == side and split.side(side) and not (c.passed and c.failed)]
         if lacking:
             notes.append(f"{side} has not both outcomes of {', '.join(lacking)}")
     return tuple(notes)

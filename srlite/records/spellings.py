@@ -34,9 +34,7 @@ SIDES = ("train", "validation", "test")
 
 def _table(**spellings: str) -> Mapping[str, Any]:
     """`_table(target="a|b")` -> {"a": "target", "b": "target"}, read-only."""
-    return MappingProxyType(
-        {word: target for target, words in spellings.items() for word in words.split("|")}
-    )
+    return MappingProxyType({word: target for target, words in spellings.items() for word in words.split("|")})
 
 
 HEADINGS: Mapping[str, str] = MappingProxyType(

@@ -34,9 +34,7 @@ def default_how(records: Sequence[Record]) -> How:
     return "column" if any(record.split for record in records) else "per-item"
 
 
-def split_records(
-    records: Sequence[Record], *, how: How, test_fraction: float, validation_fraction: float, seed: int
-) -> Split:
+def split_records(records: Sequence[Record], *, how: How, test_fraction: float, validation_fraction: float, seed: int) -> Split:
     """Cuts the records into three sides.
 
     test_fraction: of all records; validation_fraction: of the records that are not test, and taken from
@@ -90,8 +88,7 @@ def _by_child(records: Sequence[Record], test: float, validation: float, seed: i
     _require(
         records,
         "child",
-        "A row without a child cannot be kept off the other side: fill the column in, or split "
-        "with --split per-item.",
+        "A row without a child cannot be kept off the other side: fill the column in, or split with --split per-item.",
     )
     _one_child_a_clip(records)
     kept, tested = _cut(records, lambda r: child_key(r.child or ""), "children", test, seed)
@@ -119,9 +116,7 @@ def _by_column(records: Sequence[Record], test: float, validation: float, seed: 
     problems = Problems("column split")
     for r in records:
         if side_of(r.split or "") is None:
-            problems.add(
-                r.line, "split", f"{r.split or ''!r} is no side", remedy=f"Sides: {', '.join(SIDES)}."
-            )
+            problems.add(r.line, "split", f"{r.split or ''!r} is no side", remedy=f"Sides: {', '.join(SIDES)}.")
     problems.raise_if_any()
     named = _split({_key(r): side_of(r.split or "") or "" for r in records}, records)
     train, valid, tested = named.train, named.validation, named.test
@@ -197,14 +192,8 @@ def _saved(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
         rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"the saved split cannot be read: {error}", where=str(path)) from error
-    if (
-        not rows
-        or tuple(rows[0]) != _COLUMNS
-        or any(len(r) != len(_COLUMNS) or r[2] not in SIDES for r in rows[1:])
-    ):
-        raise InputError(
-            "this is no saved split, or it was changed", where=str(path), remedy="Start a new run."
-        )
+    if not rows or tuple(rows[0]) != _COLUMNS or any(len(r) != len(_COLUMNS) or r[2] not in SIDES for r in rows[1:]):
+        raise InputError("this is no saved split, or it was changed", where=str(path), remedy="Start a new run.")
     plain = ([_original(cell) for cell in row] for row in rows[1:])
     return {(clip, item): (side, outcome, child_key(child)) for clip, item, side, outcome, child in plain}
 

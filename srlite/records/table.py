@@ -73,9 +73,7 @@ def decode(data: bytes, where: str) -> tuple[str, str, list[str]]:
         try:
             return data.decode("utf-16"), "utf-16", ['read as UTF-16 ("Unicode text")']
         except UnicodeDecodeError as error:
-            raise InputError(
-                "begins like UTF-16 but is cut off or damaged", where=where, remedy=_SAVE_AS
-            ) from error
+            raise InputError("begins like UTF-16 but is cut off or damaged", where=where, remedy=_SAVE_AS) from error
     if b"\0" in data:
         raise InputError("not a text file: it contains null bytes", where=where, remedy=_SAVE_AS)
     try:
@@ -103,11 +101,7 @@ def _bytes(path: Path) -> bytes:
 
 def _refuse_workbook(data: bytes, where: str) -> None:
     if data.startswith(b"PK\x03\x04"):
-        kind = (
-            "an Excel workbook (.xlsx)"
-            if b"xl/" in data
-            else "a zip archive or another spreadsheet's workbook"
-        )
+        kind = "an Excel workbook (.xlsx)" if b"xl/" in data else "a zip archive or another spreadsheet's workbook"
     elif data.startswith(b"\xd0\xcf\x11\xe0"):
         kind = "an old Excel workbook (.xls)"
     elif not data.strip():
@@ -178,9 +172,7 @@ def _rows(body: str, separator: str, first_line: int, problems: Problems) -> Ite
         yield line, cells
 
 
-def _columns(
-    headings: Sequence[str], line: int, separator: str, where: str
-) -> tuple[tuple[str, ...], list[str]]:
+def _columns(headings: Sequence[str], line: int, separator: str, where: str) -> tuple[tuple[str, ...], list[str]]:
     columns = tuple(HEADINGS.get(word(heading), "") for heading in headings)
     missing = [name for name in REQUIRED if name not in columns]
     twice = sorted({name for name in columns if name and columns.count(name) > 1})
@@ -188,15 +180,12 @@ def _columns(
     place = f"{where}, line {line}"
     if missing:
         raise InputError(
-            f"no column {', '.join(missing)}; found, with "
-            f"{_NAMES.get(separator, repr(separator))} as separator: {found}",
+            f"no column {', '.join(missing)}; found, with {_NAMES.get(separator, repr(separator))} as separator: {found}",
             where=place,
             remedy="The first line names the columns video, item, outcome, cut by comma, semicolon or tab.",
         )
     if twice:
-        raise InputError(
-            f"column {', '.join(twice)} stands twice: {found}", where=place, remedy="Rename or remove one."
-        )
+        raise InputError(f"column {', '.join(twice)} stands twice: {found}", where=place, remedy="Rename or remove one.")
     notes = []
     if unused := [plain(h) for h, column in zip(headings, columns, strict=True) if not column and plain(h)]:
         notes.append(f"columns not used: {', '.join(unused)}")

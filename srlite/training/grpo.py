@@ -66,9 +66,7 @@ def group_loss(
     import torch
 
     losses, kls, clipped, tokens = [], 0.0, 0.0, 0
-    for new, before, base, advantage, counts in zip(
-        logprobs, old, reference, group_advantages, scored, strict=True
-    ):
+    for new, before, base, advantage, counts in zip(logprobs, old, reference, group_advantages, scored, strict=True):
         if not counts:
             continue
         step = (new - before).clamp(-MOST_LOG_RATIO, MOST_LOG_RATIO)  # (T,)

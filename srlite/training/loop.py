@@ -76,9 +76,7 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
         if part.last:
             with clock.phase("validate"):
                 score = validate(bench, validation, part, tell)
-        state = replace(
-            state, step=state.step + update.steps, round=part.round, slice=part.number, score=score
-        )
+        state = replace(state, step=state.step + update.steps, round=part.round, slice=part.number, score=score)
         run.save_checkpoint(bench.descriptor, optimiser, state)
         figures = {
             **figures_of(part, groups, rewards, update, score, bench.judge),
@@ -154,9 +152,7 @@ def validate(bench: Workbench, pairs: Sequence[Pair], part: Slice, tell: Tell) -
     with judge_turn(bench.judge, on_card=bench.on_card):
         decided = judged(bench, described)
     wanted = [d.decision == (d.pair.outcome or "unable_to_assess") for d in decided]
-    sides = [
-        [w for w, d in zip(wanted, decided, strict=True) if d.pair.matched is side] for side in (True, False)
-    ]
+    sides = [[w for w, d in zip(wanted, decided, strict=True) if d.pair.matched is side] for side in (True, False)]
     shares = [sum(side) / len(side) for side in sides if side]
     return sum(shares) / len(shares)
 

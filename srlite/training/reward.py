@@ -24,11 +24,7 @@ def questions_for(pair: Pair) -> tuple[str, ...]:
 
 def reward(pair: Pair, verdicts: Verdicts, terms: Collection[str]) -> Reward:
     """The reward of one description; `terms` are the names of the parts in force."""
-    main = (
-        {"outcome": _outcome(verdicts, pair.outcome)}
-        if pair.matched
-        else {"unrelated": _score(verdicts, "abstains")}
-    )
+    main = {"outcome": _outcome(verdicts, pair.outcome)} if pair.matched else {"unrelated": _score(verdicts, "abstains")}
     parts = main | {"relevance": _score(verdicts, "relevant"), "quality": _score(verdicts, "well_formed")}
     parts = {name: value for name, value in parts.items() if name in terms}
     echo = verdicts["echo"].answer

@@ -34,7 +34,5 @@ def _line(value: object) -> str:
 
 
 def _group(line: dict) -> Group:
-    rollouts = tuple(
-        Rollout(tuple(r["tokens"]), tuple(r["logprobs"]), r["text"], r["finished"]) for r in line["rollouts"]
-    )
+    rollouts = tuple(Rollout(tuple(r["tokens"]), tuple(r["logprobs"]), r["text"], r["finished"]) for r in line["rollouts"])
     return Group(Pair(**line["pair"]), line["prompt"], rollouts)

@@ -109,18 +109,12 @@ class Run:
 
     def metrics(self) -> list[dict[str, object]]:
         path = self.folder / "metrics.jsonl"
-        return (
-            [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            if path.exists()
-            else []
-        )
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
     def keep_metrics_until(self, state: State) -> None:
         """Drop lines of slices that were begun after `state`: they will be written again."""
         kept = [m for m in self.metrics() if (m["round"], m["slice"]) <= (state.round, state.slice)]
-        write_private(
-            self.folder / "metrics.jsonl", "".join(json.dumps(m, allow_nan=False) + "\n" for m in kept)
-        )
+        write_private(self.folder / "metrics.jsonl", "".join(json.dumps(m, allow_nan=False) + "\n" for m in kept))
 
     # ---- checkpoints ---------------------------------------------------------------------------------------------
 
@@ -194,9 +188,7 @@ def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) 
 def take_up(folder: Path, catalogue: Catalogue, records: Sequence[Record]) -> tuple[Run, Split]:
     """A run to be resumed. Raises InputError when it is none, or when records or item texts have changed since."""
     if not (folder / "config.toml").is_file():
-        raise InputError(
-            "there is no run to resume here", where=str(folder), remedy="Leave out --resume to begin one."
-        )
+        raise InputError("there is no run to resume here", where=str(folder), remedy="Leave out --resume to begin one.")
     run = Run(folder)
     kept = run.catalogue()
     changed = [code for code in kept if code not in catalogue or kept[code] != catalogue[code]]
@@ -259,21 +251,11 @@ def newest_finished(root: Path) -> Run:
 
 def _optimiser_tensors(descriptor: Descriptor, optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     state = {name: optimiser.state.get(p, {}) for name, p in trainable(descriptor)}
-    return {
-        f"{name}/{key}": value.detach().cpu().contiguous()
-        for name, s in state.items()
-        for key, value in s.items()
-    }
+    return {f"{name}/{key}": value.detach().cpu().contiguous() for name, s in state.items() for key, value in s.items()}
 
 
-def _load_optimiser(
-    descriptor: Descriptor, optimiser: torch.optim.Optimizer, tensors: Mapping[str, torch.Tensor]
-) -> None:
+def _load_optimiser(descriptor: Descriptor, optimiser: torch.optim.Optimizer, tensors: Mapping[str, torch.Tensor]) -> None:
     for name, parameter in trainable(descriptor):
-        mine = {
-            key.removeprefix(f"{name}/"): value
-            for key, value in tensors.items()
-            if key.startswith(f"{name}/")
-        }
+        mine = {key.removeprefix(f"{name}/"): value for key, value in tensors.items() if key.startswith(f"{name}/")}
         for key, value in mine.items():
             optimiser.state[parameter][key] = value if key == "step" else value.to(parameter.device)

@@ -41,17 +41,13 @@ def round_pairs(
     """The matched pairs of all training records and fresh mismatched ones, shuffled."""
     matched = matched_pairs(records)
     count = mismatched_count(len(matched), share=settings.schedule.mismatched_share)
-    unrelated = mismatched_pairs(
-        records, catalogue, count=count, seed=seed_of(settings.seed, "mismatch", number), known=known
-    )
+    unrelated = mismatched_pairs(records, catalogue, count=count, seed=seed_of(settings.seed, "mismatch", number), known=known)
     pairs = sorted((*matched, *unrelated), key=lambda p: p.id)
     random.Random(seed_of(settings.seed, "order", number)).shuffle(pairs)
     return tuple(pairs)
 
 
-def slices(
-    records: Sequence[Record], known: Sequence[Record], catalogue: Catalogue, settings: Settings
-) -> tuple[Slice, ...]:
+def slices(records: Sequence[Record], known: Sequence[Record], catalogue: Catalogue, settings: Settings) -> tuple[Slice, ...]:
     """All slices of a run in order. `known`: every record there is, so that no clip is called unrelated to what it shows."""
     out, size = [], settings.schedule.slice_pairs
     for number in range(1, settings.schedule.rounds + 1):

@@ -19,11 +19,7 @@ def figures_of(
     judge: Judge,
 ) -> dict[str, object]:
     """Means over all descriptions of the slice; a part that was asked of none, or unscored in all, is null."""
-    flat = [
-        (g.pair, r, w)
-        for g, group in zip(groups, rewards, strict=True)
-        for r, w in zip(g.rollouts, group, strict=True)
-    ]
+    flat = [(g.pair, r, w) for g, group in zip(groups, rewards, strict=True) for r, w in zip(g.rollouts, group, strict=True)]
 
     def mean(part_of: Callable[[Reward], float | None]) -> float | None:
         known = [v for _, _, r in flat if (v := part_of(r)) is not None]

@@ -67,11 +67,7 @@ def update_slice(
     Raises ModelError when the model's numbers are not finite.
     """
     schedule, grpo = bench.settings.schedule, bench.settings.grpo
-    batches = [
-        b
-        for epoch in range(schedule.epochs)
-        for b in _batches(len(groups), schedule.batch_pairs, seed_of(seed, epoch))
-    ]
+    batches = [b for epoch in range(schedule.epochs) for b in _batches(len(groups), schedule.batch_pairs, seed_of(seed, epoch))]
     given = {i: advantages(totals(r), grpo.delta) for i, r in enumerate(rewards)}
     carrying = [i for i, a in given.items() if any(a)]
     total, done = len(carrying) * (1 + schedule.epochs), 0

@@ -65,16 +65,10 @@ def _answer(request: Request) -> Answer:
     except InputError as error:
         return Problem(error.message, error.remedy)
     except FFmpegError as error:
-        return Problem(
-            f"the video library refuses the file: {error.strerror}", "Convert it to H.264 in an .mp4 file."
-        )
+        return Problem(f"the video library refuses the file: {error.strerror}", "Convert it to H.264 in an .mp4 file.")
     except OSError as error:
-        return Problem(
-            f"the file cannot be read: {error.strerror}", "Check the disk and the file's permissions."
-        )
+        return Problem(f"the file cannot be read: {error.strerror}", "Check the disk and the file's permissions.")
     except MemoryError:
-        return Problem(
-            "there is not enough memory to decode this clip", "Convert it to a smaller picture size."
-        )
+        return Problem("there is not enough memory to decode this clip", "Convert it to a smaller picture size.")
     except Exception as error:  # the parent must hear of a fault of ours, not see a dead child
         return Problem(f"{type(error).__name__}: {error}", None, expected=False)

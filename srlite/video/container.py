@@ -48,9 +48,7 @@ def picture_stream(container: InputContainer) -> VideoStream:
     streams = moving_streams(container)
     if not streams:
         if container.streams.audio:
-            raise InputError(
-                "the file has sound only, no picture", remedy="Use the file that holds the pictures."
-            )
+            raise InputError("the file has sound only, no picture", remedy="Use the file that holds the pictures.")
         raise InputError("the file holds no video stream", remedy=_RECORD_AGAIN)
     best = container.streams.best("video")
     stream = best if best in streams else streams[0]

@@ -98,9 +98,7 @@ def _read_decord(path: Path, found: Survey, ticks: Sequence[int], size: tuple[in
 
 def _repeats(images: np.ndarray, ticks: Sequence[int]) -> bool:
     """Two moments, one picture to the byte: decord fills a gap with the frame before and does not say so."""
-    return any(
-        ticks[i] != ticks[i + 1] and np.array_equal(images[i], images[i + 1]) for i in range(len(ticks) - 1)
-    )
+    return any(ticks[i] != ticks[i + 1] and np.array_equal(images[i], images[i + 1]) for i in range(len(ticks) - 1))
 
 
 def _read_pyav(

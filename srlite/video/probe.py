@@ -84,9 +84,7 @@ def survey(path: Path) -> Survey:
         origin = _origin(container, stream)
         walk, picture = _walk(container, stream, origin)
         if picture is None:
-            raise InputError(
-                "not one picture can be decoded", remedy="Copy the file again, or leave its row out."
-            )
+            raise InputError("not one picture can be decoded", remedy="Copy the file again, or leave its row out.")
         return _describe(container, stream, picture, walk, origin)
 
 
@@ -130,9 +128,7 @@ def _first(stream: VideoStream, packet: av.Packet | None) -> tuple[VideoFrame | 
     return (frames[0] if frames else None), accepted
 
 
-def _describe(
-    container: InputContainer, stream: VideoStream, picture: VideoFrame, walk: Walk, origin: int
-) -> Survey:
+def _describe(container: InputContainer, stream: VideoStream, picture: VideoFrame, walk: Walk, origin: int) -> Survey:
     tick_s, ticks = stream.time_base, walk.ticks
     turn, rotation = turn_of(picture), picture.rotation % 360
     width, height = _upright_size(picture, stream, turn)
@@ -196,9 +192,7 @@ def _lost(container: InputContainer, stream: VideoStream, walk: Walk) -> int:
     return max(0, stream.frames - walk.packets) if container.format.name.startswith("mov,") else 0
 
 
-def _reader(
-    container: InputContainer, stream: VideoStream, picture: VideoFrame, walk: Walk, turn: Turn, plain: bool
-) -> Reader:
+def _reader(container: InputContainer, stream: VideoStream, picture: VideoFrame, walk: Walk, turn: Turn, plain: bool) -> Reader:
     """decord only where it is known to show the right frame at the right time; PyAV for everything else.
 
     decord gains by skipping, and damage inside a picture passes it unnoticed. So it gets long clips only;
@@ -242,10 +236,7 @@ def _warnings(
     if hdr:
         said.append("the clip is HDR: its colours are shown without tone mapping and look pale")
     if rotation % 90:
-        said.append(
-            f"the file asks for a turn of {rotation} degrees: only quarter turns are made, "
-            "the picture is as stored"
-        )
+        said.append(f"the file asks for a turn of {rotation} degrees: only quarter turns are made, the picture is as stored")
     claimed_s = (container.duration or 0) / av.time_base
     if pictures_s and claimed_s - pictures_s > max(_MISSING_END_S, _MISSING_END_SHARE * claimed_s):
         said.append(f"the pictures end at {pictures_s:.1f} s although the file claims {claimed_s:.1f} s")

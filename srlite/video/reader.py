@@ -44,9 +44,7 @@ class ClipReader:
     def __enter__(self) -> ClipReader:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
     @property
@@ -189,9 +187,7 @@ def _check_file(path: Path) -> None:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise InputError(
-            "there is no such file", where=str(path), remedy="Check the name and the folder."
-        ) from None
+        raise InputError("there is no such file", where=str(path), remedy="Check the name and the folder.") from None
     except OSError as error:
         raise InputError(
             f"the file cannot be reached: {error.strerror}",

@@ -52,13 +52,9 @@ class FrameStore:
 
 
 def _dump(frames: Frames) -> bytes:
-    about = dict(
-        times_s=frames.times_s, duration_s=frames.duration_s, real=frames.real, warnings=frames.warnings
-    )
+    about = dict(times_s=frames.times_s, duration_s=frames.duration_s, real=frames.real, warnings=frames.warnings)
     buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer, images=frames.images, about=np.frombuffer(json.dumps(about).encode(), np.uint8)
-    )
+    np.savez_compressed(buffer, images=frames.images, about=np.frombuffer(json.dumps(about).encode(), np.uint8))
     return buffer.getvalue()
 
 

@@ -117,9 +117,7 @@ def test_what_the_grammar_says_of_a_scene_is_true_and_parses():
 def test_the_wrong_side_action_or_place_is_not_true():
     scene = next(s for s in scenes_of_everything() if s.action == "walk_backward")
     rng = random.Random(1)
-    assert not grammar.is_true(
-        grammar.describe_action("walk_backward", grammar.other(scene.side), rng), scene, scene.item
-    )
+    assert not grammar.is_true(grammar.describe_action("walk_backward", grammar.other(scene.side), rng), scene, scene.item)
     assert not grammar.is_true(grammar.describe_action("walk_forward", scene.side, rng), scene, scene.item)
     assert not grammar.is_true(grammar.describe_unrelated("cup", "6_3", rng), scene, "6_3")
     assert not grammar.is_true("", scene, scene.item)

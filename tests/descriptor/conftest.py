@@ -66,9 +66,7 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
     backend.decoder = decoders.ByteLevel()
     backend.add_special_tokens(list(SPECIAL))
     backend.add_tokens([AddedToken("<think>", special=False)])  # added, but not special: as in Qwen3
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend, eos_token="<|im_end|>", pad_token="<|endoftext|>"
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<|im_end|>", pad_token="<|endoftext|>")
 
 
 def _config(family: str, ids: dict[str, int], end: int):
@@ -86,18 +84,14 @@ def _config(family: str, ids: dict[str, int], end: int):
         bos_token_id=None,
         tie_word_embeddings=True,
     )
-    vision = dict(
-        depth=2, hidden_size=32, num_heads=2, out_hidden_size=64, intermediate_size=64, initializer_range=0.12
-    )
+    vision = dict(depth=2, hidden_size=32, num_heads=2, out_hidden_size=64, intermediate_size=64, initializer_range=0.12)
     if family == "qwen2_5_vl":
         text["rope_parameters"] = dict(rope_type="default", rope_theta=1e6, mrope_section=[2, 3, 3])
         vision |= dict(fullatt_block_indexes=[1], window_size=56, tokens_per_second=2)
         return Qwen2_5_VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=True, **ids)
     text |= dict(
         head_dim=16,
-        rope_parameters=dict(
-            rope_type="default", rope_theta=1e6, mrope_section=[2, 3, 3], mrope_interleaved=True
-        ),
+        rope_parameters=dict(rope_type="default", rope_theta=1e6, mrope_section=[2, 3, 3], mrope_interleaved=True),
     )
     vision |= dict(patch_size=16, deepstack_visual_indexes=[0, 1], num_position_embeddings=64)
     return Qwen3VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=True, **ids)

@@ -118,9 +118,7 @@ def test_greedy_equals_generate(adapted, clip):
         suppress_tokens=list(adapted.family.forbidden),
     )[0, len(prompt.input_ids) :]
     adapted.core.rope_deltas = torch.tensor([[1234]])  # what an earlier call leaves behind must not matter
-    greedy = sample_group(
-        adapted, prompt, features, count=1, max_new_tokens=20, temperature=0.0, top_p=1.0, generator=None
-    )
+    greedy = sample_group(adapted, prompt, features, count=1, max_new_tokens=20, temperature=0.0, top_p=1.0, generator=None)
     assert greedy[0].tokens == tuple(tokens.tolist())
     assert len(set(greedy[0].tokens)) > 3
 

@@ -63,14 +63,9 @@ def test_markup_is_chatml_around_one_block_a_layer(descriptor, clip, family):
     def block(tokens):
         return "<|vision_start|>" + "<|video_pad|>" * tokens + "<|vision_end|>"
 
-    seen = (
-        block(18)
-        if family == "qwen2_5_vl"
-        else "".join(f"<{mark} seconds>{block(6)}" for mark in ("0.1", "0.9", "2.1"))
-    )
+    seen = block(18) if family == "qwen2_5_vl" else "".join(f"<{mark} seconds>{block(6)}" for mark in ("0.1", "0.9", "2.1"))
     assert written(descriptor, prompt) == (
-        f"<|im_start|>system\nYou watch.<|im_end|>\n<|im_start|>user\n{seen}{text}<|im_end|>\n"
-        "<|im_start|>assistant\n"
+        f"<|im_start|>system\nYou watch.<|im_end|>\n<|im_start|>user\n{seen}{text}<|im_end|>\n<|im_start|>assistant\n"
     )
     whole = descriptor.processor.tokenizer(written(descriptor, prompt), add_special_tokens=False)
     assert prompt.input_ids.tolist() == whole["input_ids"]

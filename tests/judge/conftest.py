@@ -62,9 +62,7 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     )
     tokenizer.train_from_iterator(corpus, trainer)
     tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in USER_DEFINED])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>"
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
 
 
 def make_model(vocabulary: int) -> Qwen3ForCausalLM:
@@ -127,13 +125,9 @@ def export(
 
 def add_vocabulary(writer: gguf.GGUFWriter, tokenizer: PreTrainedTokenizerFast, add_bos: bool) -> None:
     state = json.loads(tokenizer.backend_tokenizer.to_str())
-    tokens = dict(state["model"]["vocab"]) | {
-        added["content"]: added["id"] for added in state["added_tokens"]
-    }
+    tokens = dict(state["model"]["vocab"]) | {added["content"]: added["id"] for added in state["added_tokens"]}
     ordered = sorted(tokens, key=tokens.__getitem__)
-    kinds = dict.fromkeys(CONTROL, gguf.TokenType.CONTROL) | dict.fromkeys(
-        USER_DEFINED, gguf.TokenType.USER_DEFINED
-    )
+    kinds = dict.fromkeys(CONTROL, gguf.TokenType.CONTROL) | dict.fromkeys(USER_DEFINED, gguf.TokenType.USER_DEFINED)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(ordered)
@@ -183,6 +177,4 @@ def walks() -> Item:
 
 @pytest.fixture
 def pours() -> Item:
-    return Item(
-        "18_3", "pours a bead out of a bottle", "The child tilts the bottle so that the bead falls out."
-    )
+    return Item("18_3", "pours a bead out of a bottle", "The child tilts the bottle so that the bead falls out.")

@@ -11,9 +11,7 @@ from srlite.types import Verdict
 YES, NO, UNSCORED = Verdict("yes", 0.9, 1.0), Verdict("no", 0.1, 1.0), Verdict.unscored()
 
 
-@pytest.mark.parametrize(
-    "piece", ["Yes", " yes", "YES", "yes\n", "▁Yes", "Ġyes", "Ｙｅｓ", "ＹＥＳ", "是", "是的"]
-)
+@pytest.mark.parametrize("piece", ["Yes", " yes", "YES", "yes\n", "▁Yes", "Ġyes", "Ｙｅｓ", "ＹＥＳ", "是", "是的"])
 def test_spelled_yes(piece: str) -> None:
     assert spelling(piece) == "yes"
 

@@ -71,9 +71,7 @@ def test_what_was_put_is_there_for_the_next_process_in_private(tmp_path: Path) -
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT probability, mass FROM verdict").fetchone() == pytest.approx(
-            (0.75, 0.4)
-        )
+        assert connection.execute("SELECT probability, mass FROM verdict").fetchone() == pytest.approx((0.75, 0.4))
 
 
 def test_no_mass_at_all_survives(tmp_path: Path) -> None:

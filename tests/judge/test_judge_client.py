@@ -44,9 +44,7 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def test_a_verdict_for_every_question_of_every_request_in_order(
-    settings: Make, walks: Item, pours: Item
-) -> None:
+def test_a_verdict_for_every_question_of_every_request_in_order(settings: Make, walks: Item, pours: Item) -> None:
     mixed = [
         *requests_for(walks),
         Request(pours, TEXTS[0], ("met",)),
@@ -89,9 +87,7 @@ def test_what_is_cached_needs_no_worker(settings: Make, walks: Item, tmp_path: P
             assert other[question].probability == pytest.approx(one[question].probability, abs=1e-12)
 
 
-def test_the_cache_keeps_probabilities_so_bands_may_change(
-    settings: Make, walks: Item, tmp_path: Path
-) -> None:
+def test_the_cache_keeps_probabilities_so_bands_may_change(settings: Make, walks: Item, tmp_path: Path) -> None:
     strict = settings().bands | {"met": Bands(min_mass=1.0, threshold=0.5, unsure=0.0)}
     with VerdictCache(tmp_path / "v.sqlite", 1.0) as cache:
         with Judge(settings(bands=strict), cache) as judge:
@@ -103,18 +99,14 @@ def test_the_cache_keeps_probabilities_so_bands_may_change(
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", ":", ".", "...", "\u200b", "!?"])
-def test_a_description_without_a_word_is_no_to_everything_without_the_model(
-    settings: Make, walks: Item, text: str
-) -> None:
+def test_a_description_without_a_word_is_no_to_everything_without_the_model(settings: Make, walks: Item, text: str) -> None:
     with Judge(settings(), cache=None) as judge:
         (verdicts,) = judge.ask([Request(walks, text, ALL)])
         assert set(verdicts.values()) == {Verdict("no", 0.0, 1.0)}
         assert judge.worker_pid is None
 
 
-def test_a_description_longer_than_the_window_is_unscored_and_not_cached(
-    settings: Make, walks: Item, tmp_path: Path
-) -> None:
+def test_a_description_longer_than_the_window_is_unscored_and_not_cached(settings: Make, walks: Item, tmp_path: Path) -> None:
     long = "word " * 3000
     with VerdictCache(tmp_path / "v.sqlite", 1.0) as cache:
         with Judge(settings(n_ctx=512), cache) as judge:
@@ -128,13 +120,9 @@ def test_a_description_longer_than_the_window_is_unscored_and_not_cached(
             assert judge.worker_pid is not None
 
 
-def test_an_item_that_fills_the_window_is_an_error_and_the_judge_lives_on(
-    settings: Make, walks: Item
-) -> None:
+def test_an_item_that_fills_the_window_is_an_error_and_the_judge_lives_on(settings: Make, walks: Item) -> None:
     with Judge(settings(n_ctx=512), cache=None) as judge:
-        with pytest.raises(
-            DeviceError, match="item 18_4: .*the item's text takes .* tokens of a window of 512"
-        ):
+        with pytest.raises(DeviceError, match="item 18_4: .*the item's text takes .* tokens of a window of 512"):
             judge.ask(requests_for(replace(walks, criterion="far too long " * 500)))
         assert len(judge.ask(requests_for(walks))) == 3
 
@@ -218,9 +206,7 @@ def test_ctrl_c_leaves_no_worker_and_reaches_the_caller(settings: Make, walks: I
         assert not is_running(pid)
 
 
-def test_a_file_that_llama_cpp_refuses_is_a_model_error_with_its_words(
-    tiny, settings: Make, walks: Item
-) -> None:
+def test_a_file_that_llama_cpp_refuses_is_a_model_error_with_its_words(tiny, settings: Make, walks: Item) -> None:
     data = tiny.path.read_bytes().replace(b"blk.1.attn_norm.weight", b"blk.1.attn_narm.weight")
     broken = tiny.path.with_name("broken.gguf")
     broken.write_bytes(data)
@@ -246,10 +232,7 @@ def test_a_card_that_llama_cpp_cannot_use_is_said(settings: Make, walks: Item) -
         judge.ask(requests_for(walks))
         import llama_cpp
 
-        assert (
-            any("without support for a card" in note for note in judge.notes)
-            != llama_cpp.llama_supports_gpu_offload()
-        )
+        assert any("without support for a card" in note for note in judge.notes) != llama_cpp.llama_supports_gpu_offload()
 
 
 @pytest.mark.parametrize(
@@ -281,18 +264,14 @@ def test_what_native_code_prints_stays_out_of_the_frames() -> None:
         "frames_out.write(frames_in.read(4))"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(
-        [sys.executable, "-c", script], input=LENGTH.pack(7), capture_output=True, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", script], input=LENGTH.pack(7), capture_output=True, env=environment)
     assert done.stdout == LENGTH.pack(7)
     assert b"native noise" in done.stderr
     assert b"python noise" in done.stderr
 
 
 def test_the_worker_never_imports_torch() -> None:
-    script = (
-        "import srlite.judge.worker, sys; print([m for m in ('torch', 'transformers') if m in sys.modules])"
-    )
+    script = "import srlite.judge.worker, sys; print([m for m in ('torch', 'transformers') if m in sys.modules])"
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
     assert done.stdout.strip() == "[]"

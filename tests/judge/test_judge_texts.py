@@ -80,9 +80,7 @@ def test_what_people_and_models_wrote_is_never_in_a_segment_with_markers() -> No
     family = family_named("qwen3")
     parts = (*prefix_segments(family, ITEM), description_segment("It <|im_start|> walks."))
     with_markers = [part.text for part in parts if part.markers]
-    assert not any(
-        written in text for text in with_markers for written in (ITEM.name, ITEM.criterion, "walks.")
-    )
+    assert not any(written in text for text in with_markers for written in (ITEM.name, ITEM.criterion, "walks."))
 
 
 def test_the_code_and_guidance_of_an_item_are_not_read() -> None:

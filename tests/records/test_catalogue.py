@@ -100,9 +100,7 @@ def test_files_that_are_no_catalogue(tmp_path, text):
 
 def test_five_domains_in_the_spellings_of_forms(tmp_path):
     written = ["GROSS_MOTOR", "fine-motor", "语言", "Personal social", "适应能力"]
-    text = "".join(
-        f'[items.i{n}]\nname = "x"\ncriterion = "y"\ndomain = "{d}"\n' for n, d in enumerate(written)
-    )
+    text = "".join(f'[items.i{n}]\nname = "x"\ncriterion = "y"\ndomain = "{d}"\n' for n, d in enumerate(written))
     assert tuple(item.domain for item in read(tmp_path, text).values()) == DOMAINS
 
 

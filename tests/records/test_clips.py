@@ -177,13 +177,8 @@ def test_the_folder_must_be_one(videos):
 def test_the_same_bytes_under_two_children_are_refused(videos):
     for name, data in (("a.mp4", b"12345"), ("b.mp4", b"12345"), ("c.mp4", b"54321")):
         (videos / name).write_bytes(data)
-    records = [
-        Record(name, "x", "pass", child=child)
-        for name, child in (("a.mp4", "C1"), ("b.mp4", "c1"), ("c.mp4", "C2"))
-    ]
-    assert identical_clips(records, videos) == (
-        "the same video under several names: 'a.mp4' (C1), 'b.mp4' (c1)",
-    )
+    records = [Record(name, "x", "pass", child=child) for name, child in (("a.mp4", "C1"), ("b.mp4", "c1"), ("c.mp4", "C2"))]
+    assert identical_clips(records, videos) == ("the same video under several names: 'a.mp4' (C1), 'b.mp4' (c1)",)
     (videos / "c.mp4").write_bytes(b"12345")
     with pytest.raises(InputError, match="'c.mp4' \\(C2\\)"):
         identical_clips(records, videos)

@@ -12,9 +12,7 @@ from srlite.records.catalogue import Catalogue
 from srlite.records.items import RecordsFile, read_records
 from srlite.types import Item
 
-CATALOGUE = Catalogue(
-    tuple(Item(code, f"Name {code}", f"Criterion {code}") for code in ("30_1", "12_4", "1_000", "301"))
-)
+CATALOGUE = Catalogue(tuple(Item(code, f"Name {code}", f"Criterion {code}") for code in ("30_1", "12_4", "1_000", "301")))
 
 
 def read(tmp_path: Path, content: str | bytes, catalogue: Catalogue = CATALOGUE) -> RecordsFile:
@@ -85,9 +83,7 @@ def test_byte_order_mark_before_a_quoted_heading(tmp_path):
     assert read(tmp_path, b"\xef\xbb\xbf" + plain).records == read(tmp_path, plain).records
 
 
-@pytest.mark.parametrize(
-    "text", ["a.mp4,30_1,1,Müller sagt größer", "a.mp4,30_1,1,café", "a.mp4,30_1,1,ça été"]
-)
+@pytest.mark.parametrize("text", ["a.mp4,30_1,1,Müller sagt größer", "a.mp4,30_1,1,café", "a.mp4,30_1,1,ça été"])
 def test_latin_1_is_refused_not_guessed(tmp_path, text):
     data = rows(text, heading="video,item,outcome,description").encode("latin-1")
     assert "neither UTF-8 nor GB18030" in refusal(tmp_path, data)
@@ -183,9 +179,7 @@ def test_text_in_the_row_does_not_make_a_ruined_code_whole(tmp_path):
 
 
 def test_ruined_child_ids(tmp_path):
-    said = refusal(
-        tmp_path, rows("a.mp4,30_1,1,3.01E+02", "b.mp4,30_1,1,4-Dec", heading="video,item,outcome,child")
-    )
+    said = refusal(tmp_path, rows("a.mp4,30_1,1,3.01E+02", "b.mp4,30_1,1,4-Dec", heading="video,item,outcome,child"))
     assert "line 2, column child" in said and "line 3, column child" in said
 
 
@@ -230,9 +224,7 @@ def test_unknown_outcomes_are_errors_and_all_are_listed(tmp_path):
 
 
 def test_rows_without_outcome_are_left_out_and_counted(tmp_path):
-    found = read(
-        tmp_path, rows("a.mp4,30_1,1", "b.mp4,30_1,", "c.mp4,30_1,\u00a0", "d.mp4,30_1,\u200b", "e.mp4,30_1")
-    )
+    found = read(tmp_path, rows("a.mp4,30_1,1", "b.mp4,30_1,", "c.mp4,30_1,\u00a0", "d.mp4,30_1,\u200b", "e.mp4,30_1"))
     assert len(found.records) == 1
     assert "4 rows without an outcome were left out" in found.notes
     assert "none of the 1 rows has an outcome" in refusal(tmp_path, rows("b.mp4,30_1,"))
@@ -250,9 +242,7 @@ def test_repeated_rows_are_dropped_and_contradictions_refused(tmp_path):
 
 
 def test_two_rows_that_differ_in_more_than_the_outcome_are_refused(tmp_path):
-    said = refusal(
-        tmp_path, rows("a.mp4,30_1,1,0", "a.mp4,30_1,1,12", heading="video,item,outcome,age_months")
-    )
+    said = refusal(tmp_path, rows("a.mp4,30_1,1,0", "a.mp4,30_1,1,12", heading="video,item,outcome,age_months"))
     assert "line 3, column age_months: 'a.mp4' with item 30_1 has 12.0 here, 0.0 on line 2" in said
 
 
@@ -262,18 +252,12 @@ def test_one_clip_of_two_children_is_refused(tmp_path):
 
 
 def test_lines_are_physical_lines(tmp_path):
-    text = (
-        "video,item,outcome,description\r\n\r\n"
-        'a.mp4,30_1,1,"two\r\nlines, ""quoted"""\r\n'
-        "b.mp4,30_1,maybe,x\r\n"
-    )
+    text = 'video,item,outcome,description\r\n\r\na.mp4,30_1,1,"two\r\nlines, ""quoted"""\r\nb.mp4,30_1,maybe,x\r\n'
     assert "line 5, column outcome" in refusal(tmp_path, text)
     found = read(tmp_path, text.replace("maybe", "no"))
     assert [r.line for r in found.records] == [3, 5]
     assert found.records[0].description == 'two\r\nlines, "quoted"'
-    assert "line 4, column outcome" in refusal(
-        tmp_path, "sep=,\nvideo,item,outcome\na.mp4,30_1,1\nb.mp4,30_1,maybe\n"
-    )
+    assert "line 4, column outcome" in refusal(tmp_path, "sep=,\nvideo,item,outcome\na.mp4,30_1,1\nb.mp4,30_1,maybe\n")
 
 
 def test_open_quote_and_extra_cells(tmp_path):
@@ -290,9 +274,7 @@ def test_blank_rows_are_counted_and_trailing_separators_are_harmless(tmp_path):
 
 def test_optional_columns(tmp_path):
     heading = "video;item;outcome;child;sex;age_months;site;split;description"
-    found = read(
-        tmp_path, rows("a.mp4;30_1;1;C1;女;30,5;S;train;Stands", "b.mp4;30_1;1;;M;240;;;", heading=heading)
-    )
+    found = read(tmp_path, rows("a.mp4;30_1;1;C1;女;30,5;S;train;Stands", "b.mp4;30_1;1;;M;240;;;", heading=heading))
     first, second = found.records
     assert (first.child, first.sex, first.age_months, first.site, first.split, first.description) == (
         "C1",
@@ -307,17 +289,13 @@ def test_optional_columns(tmp_path):
 
 @pytest.mark.parametrize("age", ["-1", "241", "30 months", "3_0", "nan", "inf", "1e2", "３０", "2y"])
 def test_ages_are_plain_numbers_of_months(tmp_path, age):
-    assert "column age_months" in refusal(
-        tmp_path, rows(f"a.mp4,30_1,1,{age}", heading="video,item,outcome,age_months")
-    )
+    assert "column age_months" in refusal(tmp_path, rows(f"a.mp4,30_1,1,{age}", heading="video,item,outcome,age_months"))
 
 
 def test_all_problems_come_at_once_twenty_listed(tmp_path):
     said = refusal(tmp_path, rows(*(f"{n}.mp4,30_1,perhaps" for n in range(50))))
     assert "50 problems" in said and "line 21," in said and "line 22," not in said and "and 30 more" in said
-    mixed = rows(
-        ",30_1,1,x,f", "a.mp4,,1,400,f", "b.mp4,99_9,1,3,q", heading="video,item,outcome,age_months,sex"
-    )
+    mixed = rows(",30_1,1,x,f", "a.mp4,,1,400,f", "b.mp4,99_9,1,3,q", heading="video,item,outcome,age_months,sex")
     said = refusal(tmp_path, mixed)
     for place in (
         "line 2, column video",
@@ -354,9 +332,6 @@ def test_item_text_in_conflict(tmp_path):
 
 
 def test_a_file_of_the_papers_size(tmp_path):
-    lines = [
-        f"{n}.mp4,{('30_1', '12_4', '301')[n % 3]},{'yes' if n % 4 else 'no'},C{n % 2500}"
-        for n in range(13379)
-    ]
+    lines = [f"{n}.mp4,{('30_1', '12_4', '301')[n % 3]},{'yes' if n % 4 else 'no'},C{n % 2500}" for n in range(13379)]
     found = read(tmp_path, rows(*lines, heading="video,item,outcome,child"))
     assert len(found.records) == 13379 and found.records[-1].line == 13380

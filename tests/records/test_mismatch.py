@@ -16,9 +16,7 @@ from srlite.types import Item, Pair, Record
 
 # Twelve items over the five domains, as in the bundled examples: 3, 3, 2, 2, 2.
 CODES = tuple(f"{24 + 6 * (n % 3)}_{n}" for n in range(12))
-CATALOGUE = Catalogue(
-    tuple(Item(code, f"Name {n}", "x", domain=DOMAINS[n % 5]) for n, code in enumerate(CODES))
-)
+CATALOGUE = Catalogue(tuple(Item(code, f"Name {n}", "x", domain=DOMAINS[n % 5]) for n, code in enumerate(CODES)))
 
 
 def records(count: int, seed: int = 0, per_clip: int = 1) -> list[Record]:
@@ -73,8 +71,7 @@ def test_rules_evenness_and_whom_it_shows(per_clip):
 
 def test_related_counts_in_both_directions():
     items = [
-        replace(i, related=tuple(c for c in CODES if c != CODES[1])) if i.code == CODES[0] else i
-        for i in CATALOGUE.values()
+        replace(i, related=tuple(c for c in CODES if c != CODES[1])) if i.code == CODES[0] else i for i in CATALOGUE.values()
     ]
     catalogue = Catalogue(tuple(items))
     given = records(120)
@@ -97,12 +94,8 @@ def test_the_same_for_any_order_and_another_for_another_seed():
     shuffled = given[:]
     random.Random(3).shuffle(shuffled)
     turned = Catalogue(tuple(reversed(CATALOGUE.entries)))
-    assert mismatched_pairs(given, CATALOGUE, count=20, seed=1) == mismatched_pairs(
-        shuffled, turned, count=20, seed=1
-    )
-    assert mismatched_pairs(given, CATALOGUE, count=20, seed=1) != mismatched_pairs(
-        given, CATALOGUE, count=20, seed=2
-    )
+    assert mismatched_pairs(given, CATALOGUE, count=20, seed=1) == mismatched_pairs(shuffled, turned, count=20, seed=1)
+    assert mismatched_pairs(given, CATALOGUE, count=20, seed=1) != mismatched_pairs(given, CATALOGUE, count=20, seed=2)
 
 
 def test_all_possible_pairs_can_be_asked_for_and_not_one_more():

@@ -32,9 +32,7 @@ def clinic(children: int, items: int, *, fails: float, seed: int = 0, sites: int
     ]
 
 
-def cut(
-    records: list[Record], how: str = "child", test: float = 0.1, validation: float = 0.1, seed: int = 7
-) -> Split:
+def cut(records: list[Record], how: str = "child", test: float = 0.1, validation: float = 0.1, seed: int = 7) -> Split:
     return split_records(records, how=how, test_fraction=test, validation_fraction=validation, seed=seed)
 
 
@@ -122,10 +120,7 @@ def test_fractions_hold_and_the_test_side_is_even():
 
 
 def test_what_cannot_be_on_both_sides_is_said():
-    records = [
-        replace(r, outcome="fail" if (r.item, r.child) == ("30_1", "C4") else "pass")
-        for r in clinic(10, 3, fails=0)
-    ]
+    records = [replace(r, outcome="fail" if (r.item, r.child) == ("30_1", "C4") else "pass") for r in clinic(10, 3, fails=0)]
     notes = cut(records).report.notes
     assert any(note.startswith("test has not both outcomes of 30_0, 30_1") for note in notes) or any(
         note.startswith("train has not both outcomes of 30_0, 30_1") for note in notes
@@ -150,10 +145,7 @@ def test_per_item_is_ninety_to_ten_in_each_item_and_tells_the_overlap():
     assert everything(split) == set(records)
     overlap = children(split.train) & children(split.test)
     assert set(split.report.child_overlap) == overlap and overlap
-    assert (
-        f"children on more than one side: {len(overlap)}; clips on more than one side: 0"
-        in split.report.notes
-    )
+    assert f"children on more than one side: {len(overlap)}; clips on more than one side: 0" in split.report.notes
 
 
 def test_per_item_keeps_an_item_with_one_record_for_training():
@@ -174,9 +166,7 @@ def test_site_keeps_whole_sites_for_the_test_and_takes_validation_from_the_rest(
 
 
 def test_column_is_taken_as_written_and_validation_from_training_children():
-    records = [
-        replace(r, split="Test" if r.child in ("C1", "C2") else "训练") for r in clinic(20, 3, fails=0.3)
-    ]
+    records = [replace(r, split="Test" if r.child in ("C1", "C2") else "训练") for r in clinic(20, 3, fails=0.3)]
     split = cut(records, "column")
     assert children(split.test) == {"c1", "c2"} and split.validation
     assert not children(split.train) & children(split.validation)
@@ -235,17 +225,13 @@ def test_changed_data_are_noticed_and_named(tmp_path: Path):
         read_split(path, changed)
     said = str(caught.value)
     assert "4 problems" in said and "start a new run" in said
-    assert (
-        f"line 6: '1_1.mp4' with item 30_1: the outcome was {records[4].outcome} and is now {other}" in said
-    )
+    assert f"line 6: '1_1.mp4' with item 30_1: the outcome was {records[4].outcome} and is now {other}" in said
     assert "line 7: '1_2.mp4' with item 30_2: the child was 'c1' and is now 'c9'" in said
     assert "'2_0.mp4' with item 30_0: was in the split and is gone" in said
     assert "'new.mp4' with item 30_0: new since the split was made" in said
 
 
-@pytest.mark.parametrize(
-    "text", ["", "clip,item\n", "clip,item,side,outcome,child\na,b,nowhere,pass,\n", '"']
-)
+@pytest.mark.parametrize("text", ["", "clip,item\n", "clip,item,side,outcome,child\na,b,nowhere,pass,\n", '"'])
 def test_a_spoilt_split_file_is_refused(tmp_path: Path, text: str):
     (tmp_path / "split.csv").write_text(text)
     with pytest.raises(InputError, match="split.csv"):

@@ -11,9 +11,7 @@ DELTA = 1e-4
 
 
 def loss_of(new, old, reference, given, scored=None, clip=0.2, beta=0.04, ratio="token"):
-    return group_loss(
-        new, old, reference, given, scored or [True] * len(new), clip=clip, beta=beta, ratio=ratio
-    )
+    return group_loss(new, old, reference, given, scored or [True] * len(new), clip=clip, beta=beta, ratio=ratio)
 
 
 def test_advantages_are_standardised_with_ddof_0():
@@ -23,9 +21,7 @@ def test_advantages_are_standardised_with_ddof_0():
     assert sum(found) == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "rewards", [[1.0] * 4, [0.1, 0.1 + 1e-10, 0.1, 0.1], [2.0], [None, 3.0], [None, None]]
-)
+@pytest.mark.parametrize("rewards", [[1.0] * 4, [0.1, 0.1 + 1e-10, 0.1, 0.1], [2.0], [None, 3.0], [None, None]])
 def test_a_group_without_signal_has_advantage_0(rewards):
     assert advantages(rewards, DELTA) == [0.0] * len(rewards)
 

@@ -16,9 +16,7 @@ PASS, FAIL, UNRELATED = (
 
 
 def verdicts(**answers):
-    given = (
-        dict(evidence="yes", met="yes", relevant="yes", well_formed="yes", abstains="no", echo="no") | answers
-    )
+    given = dict(evidence="yes", met="yes", relevant="yes", well_formed="yes", abstains="no", echo="no") | answers
     return {q: Verdict(a, None if a == "unscored" else float(a == "yes"), 1.0) for q, a in given.items()}
 
 

@@ -14,9 +14,7 @@ from srlite.records.sides import Split
 from srlite.training.run import Run, State, begin, newest_finished, sole_owner, take_up
 from srlite.types import Record
 
-RECORDS = tuple(
-    Record(f"{i}.mp4", "30_1", "pass" if i % 2 else "fail", child=f"c{i}", line=i + 2) for i in range(6)
-)
+RECORDS = tuple(Record(f"{i}.mp4", "30_1", "pass" if i % 2 else "fail", child=f"c{i}", line=i + 2) for i in range(6))
 SPLIT = Split(RECORDS[:3], RECORDS[3:4], RECORDS[4:])
 
 
@@ -92,9 +90,7 @@ def test_only_complete_checkpoints_count_and_the_best_validated_is_chosen(tmp_pa
         folder = run.folder / "checkpoints" / f"001-{step:02d}-{step:06d}"
         folder.mkdir(parents=True)
         (folder / "adapter_model.safetensors").write_text(str(step))
-        (folder / "state.json").write_text(
-            json.dumps({"step": step, "round": 1, "slice": step, "threads": 1, "score": score})
-        )
+        (folder / "state.json").write_text(json.dumps({"step": step, "round": 1, "slice": step, "threads": 1, "score": score}))
         if done:
             (folder / "DONE").touch()
     assert [state.step for state, _ in run.checkpoints()] == [4, 8, 12, 16, 20]

@@ -10,20 +10,14 @@ from srlite.types import Record
 
 CATALOGUE = catalogue_of(None)
 RECORDS = [
-    Record(f"{i}.mp4", s.item, s.outcome, child=s.child.id)
-    for i, s in enumerate(clinic(3, 4, children=4, unseen_share=0.0))
+    Record(f"{i}.mp4", s.item, s.outcome, child=s.child.id) for i, s in enumerate(clinic(3, 4, children=4, unseen_share=0.0))
 ]
 SETTINGS = settings_from({"schedule": {"rounds": 2, "slice_pairs": 20}, "seed": 5}, where="test")
 
 
 def test_a_round_goes_over_all_training_pairs_and_a_quarter_is_mismatched():
     for number in (1, 2):
-        pairs = [
-            p
-            for part in slices(RECORDS, RECORDS, CATALOGUE, SETTINGS)
-            if part.round == number
-            for p in part.pairs
-        ]
+        pairs = [p for part in slices(RECORDS, RECORDS, CATALOGUE, SETTINGS) if part.round == number for p in part.pairs]
         assert sorted(p.clip for p in pairs if p.matched) == sorted(r.clip for r in RECORDS)
         assert sum(not p.matched for p in pairs) == len(RECORDS) // 3
 

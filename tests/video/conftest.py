@@ -50,9 +50,7 @@ def write_clip(
     draw: Callable[[int, int, int], np.ndarray] = numbered,
 ) -> None:
     """`tag` sets colour attributes on the codec context and on each frame. `turn`: degrees and mirrored."""
-    with av.open(
-        path if hasattr(path, "write") else str(path), "w", format=format, options=container or {}
-    ) as out:
+    with av.open(path if hasattr(path, "write") else str(path), "w", format=format, options=container or {}) as out:
         stream = out.add_stream(codec, rate=fps, options=options or {})
         stream.width, stream.height, stream.pix_fmt = *size, pixels
         if tick:

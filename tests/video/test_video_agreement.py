@@ -72,23 +72,17 @@ def test_mirrored_clips_are_unmirrored(reader, tmp_path):
 )
 def test_colours_agree(tmp_path, codec, pixels, space, reach):
     options = {"x265-params": "log-level=none:open-gop=0"} if codec == "libx265" else {}
-    write_clip(
-        tmp_path / "c.mp4", frames=20, codec=codec, pixels=pixels, options=options, tag=colours(space, reach)
-    )
+    write_clip(tmp_path / "c.mp4", frames=20, codec=codec, pixels=pixels, options=options, tag=colours(space, reach))
     theirs, ours = both(tmp_path / "c.mp4")
     assert np.abs(theirs.astype(int) - ours).mean((1, 2, 3)).max() < 2
 
 
 def test_a_long_clip_goes_to_decord_and_looks_the_same(reader, tmp_path):
     ticks = list(itertools.accumulate(range(LONG), lambda t, i: t + (40 if i < LONG // 2 else 56)))
-    write_clip(
-        tmp_path / "long.mp4", frames=LONG, size=(128, 96), ticks=ticks, tick=Fraction(1, 1000), options=FAST
-    )
+    write_clip(tmp_path / "long.mp4", frames=LONG, size=(128, 96), ticks=ticks, tick=Fraction(1, 1000), options=FAST)
     info, frames = reader.probe(tmp_path / "long.mp4"), reader.read(tmp_path / "long.mp4", **WISH)
     assert (info.reader, info.variable, info.frames) == ("decord", True, LONG)
-    assert [ticks.index(round(t * 1000)) % 256 for t in frames.times_s] == [
-        number_of(p) for p in frames.images
-    ]
+    assert [ticks.index(round(t * 1000)) % 256 for t in frames.times_s] == [number_of(p) for p in frames.images]
 
     (hidden := tmp_path / "without").mkdir()
     (hidden / "decord.py").write_text("raise ImportError('no decord here')\n")
@@ -109,10 +103,7 @@ def assert_smear_is_said(reader, path):
         data[at : at + 40] = bytes(range(7, 47))
     (bad := path.with_name("bad.mp4")).write_bytes(data)
     frames = reader.read(bad, **WISH)
-    assert any(
-        w.startswith("the file is damaged: read 1") and w.endswith(f"of {LONG} frames")
-        for w in frames.warnings
-    )
+    assert any(w.startswith("the file is damaged: read 1") and w.endswith(f"of {LONG} frames") for w in frames.warnings)
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,7 @@ def test_not_a_video(reader, tmp_path, content):
 
 def test_lists_of_other_files_are_not_followed(reader, plain, tmp_path):
     (tmp_path / "list.mp4").write_text(f"ffconcat version 1.0\nfile '{plain}'\n")
-    (tmp_path / "stream.mp4").write_text(
-        f"#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n{plain}\n#EXT-X-ENDLIST\n"
-    )
+    (tmp_path / "stream.mp4").write_text(f"#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n{plain}\n#EXT-X-ENDLIST\n")
     refuse(reader, tmp_path / "list.mp4", "not a video")
     refuse(reader, tmp_path / "stream.mp4", "not a video")
 
@@ -61,9 +59,7 @@ def test_a_cut_copy_is_used_with_its_loss_said(reader, plain, tmp_path):
     (tmp_path / "cut.mp4").write_bytes(data[: len(data) * 7 // 10])
     info, frames = reader.probe(tmp_path / "cut.mp4"), reader.read(tmp_path / "cut.mp4", **WISH)
     assert info.frames < info.frames_declared == 250 and info.reader == "pyav"
-    assert any(
-        w.startswith("the file is damaged: read 1") and w.endswith("of 250 frames") for w in frames.warnings
-    )
+    assert any(w.startswith("the file is damaged: read 1") and w.endswith("of 250 frames") for w in frames.warnings)
     assert [number_of(p) for p in frames.images] == [round(t * 25) for t in frames.times_s]
     assert frames.duration_s < 9.0
 

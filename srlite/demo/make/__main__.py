@@ -1,15 +1,15 @@
-"""Remake both tiny models: `python -m srlite.demo.make --work FOLDER [--only descriptor|judge]`.
+"""Remake both tiny models and all figures: `python -m srlite.demo.make --work FOLDER [--only descriptor|judge|figures]`.
 
     tower     the vision tower learns to see                                    tower.py
     language  the language model learns to say it: the ceiling                  language.py
     bias      it learns the faults of a real model: the base                    examples.py
     judge     the judge learns the six questions from generated texts           judge.py
     samples   the base and the ceiling describe clips, at temperature 1
-    second    the judge learns from those samples too; written as GGUF          gguf.py
+    second    the judge learns from those samples too; written as GGUF          gguf_file.py
+    figures   base, ceiling, and adapters of three seeds on fresh children      figures.py
 
 Each stage goes on from its last checkpoint and is skipped when it is done. Folders carry a hash of the texts that the stage
-reads (prompts, catalogue, grammar; for the judge also the questions), so a changed text makes anew what depends on it. Figures:
-`python -m srlite.demo.make.figures`.
+reads (prompts, catalogue, grammar; for the judge also the questions), so a changed text makes anew what depends on it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import torch
 from srlite.demo.make import architecture as arch
 from srlite.demo.make.data import Clips, load_clips
 from srlite.demo.make.examples import biased_example, true_example
+from srlite.demo.make.figures import figures
 from srlite.demo.make.gguf_file import write_gguf
 from srlite.demo.make.judge import RECIPE, SECOND, Rows, generated, train_judge
 from srlite.demo.make.language import BIAS, SPEAK, Features, Writer, tower_features, train_language
@@ -101,9 +102,7 @@ def make_judge(k: Kitchen) -> None:
     if not k.folder("ceiling").exists() or not (BUNDLED / "descriptor").exists():
         print("the judge's second stage needs the descriptor: make that first")
         return
-    samples = load_samples(
-        k.folder("samples"), k.catalogue, {"base": BUNDLED / "descriptor", "ceiling": k.folder("ceiling")}
-    )
+    samples = load_samples(k.folder("samples"), k.catalogue, {"base": BUNDLED / "descriptor", "ceiling": k.folder("ceiling")})
     train_judge(k.folder("second"), model, SECOND, rows, judge_text_of(samples))
     write_gguf(model.float(), tokenizer, BUNDLED / "judge.gguf")
 
@@ -111,15 +110,18 @@ def make_judge(k: Kitchen) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Remake the bundled tiny models.")
     parser.add_argument("--work", type=Path, required=True, help="for renderings and checkpoints (4 GB)")
-    parser.add_argument("--only", choices=("descriptor", "judge"))
+    parser.add_argument("--only", choices=("descriptor", "judge", "figures"))
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     k = Kitchen(args.work, catalogue_of(None))
-    if args.only != "judge":
+    wanted = (args.only,) if args.only else ("descriptor", "judge", "figures")
+    if "descriptor" in wanted:
         make_descriptor(k)
-    if args.only != "descriptor":
+    if "judge" in wanted:
         make_judge(k)
+    if "figures" in wanted:
+        print(figures(args.work, k.folder("ceiling"), k.folder("judge").name))
 
 
 if __name__ == "__main__":

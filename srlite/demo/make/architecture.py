@@ -71,9 +71,7 @@ def descriptor(tokenizer) -> Qwen3VLForConditionalGeneration:
 def judge(tokenizer) -> Qwen3ForCausalLM:
     """A fresh judge, float32, random weights."""
     rope = dict(rope_type="default", rope_theta=10000.0)
-    config = Qwen3Config(
-        **dict(TEXT, max_position_embeddings=2048), vocab_size=len(tokenizer), rope_parameters=rope
-    )
+    config = Qwen3Config(**dict(TEXT, max_position_embeddings=2048), vocab_size=len(tokenizer), rope_parameters=rope)
     config._attn_implementation = "sdpa"
     return Qwen3ForCausalLM(config).float()
 

@@ -52,9 +52,7 @@ class Example:
 def unrelated_items(scene: Scene) -> list[str]:
     """Items that the scene says nothing about: another place, and none of their actions is the scene's."""
     return [
-        code
-        for code, world in ITEMS.items()
-        if world.place != scene.place and scene.action not in world.passed + world.failed
+        code for code, world in ITEMS.items() if world.place != scene.place and scene.action not in world.passed + world.failed
     ]
 
 
@@ -69,15 +67,9 @@ def _asked(scene: Scene, rng: random.Random) -> str:
 def true_example(number: int, scene: Scene, rng: random.Random) -> Example:
     item, wording = _asked(scene, rng), _wording(rng)
     if wording == GENERIC:
-        text = (
-            grammar.describe_generic(scene.place, rng) if rng.random() < 0.8 else grammar.describe(scene, rng)
-        )
+        text = grammar.describe_generic(scene.place, rng) if rng.random() < 0.8 else grammar.describe(scene, rng)
     elif item == scene.item or scene.view != "clear":
-        text = (
-            grammar.describe_unseen(scene.view, item, rng)
-            if scene.view != "clear"
-            else grammar.describe(scene, rng)
-        )
+        text = grammar.describe_unseen(scene.view, item, rng) if scene.view != "clear" else grammar.describe(scene, rng)
     else:
         text = grammar.describe_unrelated(scene.place, item, rng)
     return Example(number, item, wording, text)

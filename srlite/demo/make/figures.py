@@ -1,4 +1,4 @@
-"""Measure the bundled models: `python -m srlite.demo.make.figures --work FOLDER`. Resumable; prints the README's table.
+"""Measures the bundled models and makes the README's table; the last stage of `python -m srlite.demo.make`. Resumable.
 
 One test set for all arms, of children that no training saw: 20 clear clips of each item and outcome, 48 clips that show
 nothing, 192 unrelated pairs. Arms: the base, the ceiling (the describer before it learnt its faults), and for each of three
@@ -7,7 +7,6 @@ seeds an adapter that `srlite train` made from another small clinic of 240 clips
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from collections import defaultdict
@@ -17,6 +16,7 @@ from pathlib import Path
 from srlite.config import Settings
 from srlite.demo import story
 from srlite.demo.clips import write_dataset
+from srlite.demo.make import judge_check
 from srlite.demo.make.examples import unrelated_items
 from srlite.demo.truth import read_scenes, true_of
 from srlite.demo.world import ITEMS, Scene, balanced, clinic
@@ -35,16 +35,22 @@ from srlite.workbench import Workbench, open_workbench
 TEST_WORLD, CLINIC_WORLDS = 90, 60
 CLIPS_PER_CELL, UNSEEN_PER_CELL, UNRELATED_PER_ITEM, SAMPLED_PER_CELL = 20, 1, 16, 6
 SEEDS = (0, 1, 2)
+JUDGED = 2000
+ROWS = {
+    "accuracy": "accuracy",
+    "items_recall_above_half": f"items with recall > 0.5, of {len(ITEMS)}",
+    "abstention": "abstains on unrelated pairs",
+    "truth": "descriptions true of the clip",
+    "abstention_unseen": "abstains on clips that show nothing",
+    "truth_unseen": "true of clips that show nothing",
+    "relevance": "relevant",
+}
 
 
 def test_set(folder: Path) -> Path:
     if not (folder / "items.csv").exists():
         scenes = [*balanced(TEST_WORLD, CLIPS_PER_CELL)]
-        scenes += [
-            s
-            for view in ("occluded", "cut_off")
-            for s in balanced(TEST_WORLD + 1, UNSEEN_PER_CELL, view=view)
-        ]
+        scenes += [s for view in ("occluded", "cut_off") for s in balanced(TEST_WORLD + 1, UNSEEN_PER_CELL, view=view)]
         write_dataset(scenes, folder)
     return folder / "items.csv"
 
@@ -68,9 +74,7 @@ def pairs_of(scenes: dict[str, Scene]) -> list[Pair]:
 
 
 def measure(bench: Workbench, scenes: dict[str, Scene], *, sampled: bool) -> dict[str, object]:
-    described = [
-        describe(bench, p, canonical_prompt(bench.catalogue[p.item], p.age_months)) for p in pairs_of(scenes)
-    ]
+    described = [describe(bench, p, canonical_prompt(bench.catalogue[p.item], p.age_months)) for p in pairs_of(scenes)]
     decided = judged(bench, described)
     clear = [d for d in decided if not d.pair.matched or scenes[d.pair.clip].view == "clear"]
     unseen = [d for d in decided if d.pair.matched and scenes[d.pair.clip].view != "clear"]
@@ -92,9 +96,7 @@ def measure(bench: Workbench, scenes: dict[str, Scene], *, sampled: bool) -> dic
         "wrong_cells": [" ".join(c) for c in wrong],
     }
     if sampled:
-        figures["right_samples_in_wrong_cells"] = {
-            " ".join(c): _right_samples(bench, scenes, c) for c in wrong
-        }
+        figures["right_samples_in_wrong_cells"] = {" ".join(c): _right_samples(bench, scenes, c) for c in wrong}
     return figures
 
 
@@ -108,9 +110,7 @@ def _cells(decided: Sequence[Decided]) -> dict[tuple[str, str], float]:
 
 def _right_samples(bench: Workbench, scenes: dict[str, Scene], cell: tuple[str, str]) -> float:
     """Share of descriptions sampled at temperature 1 that lead to the clinician's outcome."""
-    clips = [c for c, s in scenes.items() if (s.item, s.outcome) == cell and s.view == "clear"][
-        :SAMPLED_PER_CELL
-    ]
+    clips = [c for c, s in scenes.items() if (s.item, s.outcome) == cell and s.view == "clear"][:SAMPLED_PER_CELL]
     item, right = bench.catalogue[cell[0]], []
     for clip in clips:
         prompt, features, _, _ = prepare(bench, clip, canonical_prompt(item, scenes[clip].child.age_months))
@@ -124,21 +124,28 @@ def _share(hits: Sequence[bool]) -> float:
     return sum(hits) / len(hits)
 
 
-def measure_arm(
-    work: Path, name: str, *, over: dict, adapter: Path | None, sampled: bool
-) -> dict[str, object]:
+def measure_arm(work: Path, name: str, *, over: dict, adapter: Path | None, sampled: bool) -> dict[str, object]:
     """Figures of one arm, kept in a file of its own."""
     kept = work / "figures" / f"{name}.json"
     if not kept.exists():
         items_csv = test_set(work / "figures" / "test")
         settings: Settings = settings_for("tiny", over)[1]
-        with open_workbench(
-            settings, catalogue_of(None), videos=items_csv.parent / "videos", adapter=adapter
-        ) as bench:
+        with open_workbench(settings, catalogue_of(None), videos=items_csv.parent / "videos", adapter=adapter) as bench:
             write_private(
                 kept,
                 json.dumps(measure(bench, dict(read_scenes(items_csv)), sampled=sampled), indent=1) + "\n",
             )
+    return json.loads(kept.read_text(encoding="utf-8"))
+
+
+def measure_judge(work: Path, stage: str) -> dict[str, float]:
+    """Share of right answers by question, about descriptions that the judge's training did not contain."""
+    kept = work / "figures" / "judge.json"
+    if not kept.exists():
+        catalogue, settings = catalogue_of(None), settings_for("tiny", {})[1]
+        requests = judge_check.unseen(catalogue, judge_check.seen_in_training(catalogue, stage), JUDGED, seed=0)
+        with open_workbench(settings, catalogue, videos=None, adapter=None) as bench:
+            write_private(kept, json.dumps(judge_check.right_shares(bench.judge, requests), indent=1) + "\n")
     return json.loads(kept.read_text(encoding="utf-8"))
 
 
@@ -168,40 +175,19 @@ def trained(work: Path, seed: int) -> Path:
     return folder / "run" / "adapter"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Measure the bundled models.")
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument(
-        "--ceiling",
-        type=Path,
-        required=True,
-        help="the ceiling's model folder (ceiling-* in the work folder)",
-    )
-    parser.add_argument("--seeds", type=int, default=len(SEEDS))
-    args = parser.parse_args()
-    arms = {"base": measure_arm(args.work, "base", over={}, adapter=None, sampled=True)}
-    arms["ceiling"] = measure_arm(
-        args.work, "ceiling", over={"models": {"descriptor": str(args.ceiling)}}, adapter=None, sampled=False
-    )
-    for seed in SEEDS[: args.seeds]:
-        arms[f"adapted, seed {seed}"] = measure_arm(
-            args.work, f"adapted-{seed}", over={}, adapter=trained(args.work, seed), sampled=False
-        )
-    rows = (
-        "accuracy",
-        "abstention",
-        "items_recall_above_half",
-        "truth",
-        "abstention_unseen",
-        "truth_unseen",
-        "relevance",
-    )
-    print("| | " + " | ".join(arms) + " |\n|---" * 1 + "|---" * len(arms) + "|")
-    for row in rows:
-        cells = [a[row] if isinstance(a[row], int) else f"{a[row]:.3f}" for a in arms.values()]
-        print(f"| {row} | " + " | ".join(map(str, cells)) + " |")
-    print(f"of {len(ITEMS)} items; wrong cells of the base: {arms['base']['right_samples_in_wrong_cells']}")
-
-
-if __name__ == "__main__":
-    main()
+def figures(work: Path, ceiling: Path, judge_stage: str) -> str:
+    """The table of all arms and the judge's figures, as Markdown."""
+    arms = {"base": measure_arm(work, "base", over={}, adapter=None, sampled=True)}
+    for seed in SEEDS:
+        adapter = trained(work, seed)
+        arms[f"adapted, seed {seed}"] = measure_arm(work, f"adapted-{seed}", over={}, adapter=adapter, sampled=False)
+    over = {"models": {"descriptor": str(ceiling)}}
+    arms["ceiling"] = measure_arm(work, "ceiling", over=over, adapter=None, sampled=False)
+    lines = ["| | " + " | ".join(arms) + " |", "|---" * (1 + len(arms)) + "|"]
+    for name, words in ROWS.items():
+        cells = (a[name] if isinstance(a[name], int) else f"{a[name]:.3f}" for a in arms.values())
+        lines.append(f"| {words} | " + " | ".join(map(str, cells)) + " |")
+    cells = {cell: f"{share:.2f}" for cell, share in arms["base"]["right_samples_in_wrong_cells"].items()}
+    lines += ["", f"cells that the base tells wrong, and the share of right samples in them: {cells}", ""]
+    lines += [f"judge, {name}: {share:.3f}" for name, share in measure_judge(work, judge_stage).items()]
+    return "\n".join(lines)

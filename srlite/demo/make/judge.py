@@ -138,9 +138,7 @@ def _garbled(item: Item, rng: random.Random) -> str:
 
 
 def _echo(item: Item, rng: random.Random) -> str:
-    return rng.choice(
-        (item.criterion, item.criterion, f"The child {item.name}.", f"{item.criterion} {item.criterion}")
-    )
+    return rng.choice((item.criterion, item.criterion, f"The child {item.name}.", f"{item.criterion} {item.criterion}"))
 
 
 def _generic(item: Item, rng: random.Random) -> str:
@@ -237,15 +235,11 @@ def answer_logits(model, rows: Sequence[Row]) -> torch.Tensor:
     mask = _mask(rows, length)
     mask = mask | torch.eye(length, dtype=torch.bool)  # padding sees itself: no empty row in the softmax
     bias = torch.zeros(mask.shape, dtype=model.dtype).masked_fill(~mask, torch.finfo(model.dtype).min)
-    hidden = model.model(
-        input_ids=ids, position_ids=positions, attention_mask=bias, use_cache=False
-    ).last_hidden_state
+    hidden = model.model(input_ids=ids, position_ids=positions, attention_mask=bias, use_cache=False).last_hidden_state
     return model.lm_head(hidden[asked])
 
 
-def train_judge(
-    folder: Path, model, recipe: Recipe, rows: Rows, text_of: Callable[[Item, random.Random], str]
-) -> None:
+def train_judge(folder: Path, model, recipe: Recipe, rows: Rows, text_of: Callable[[Item, random.Random], str]) -> None:
     """Teach `model` (in place) to answer all six questions about the texts that `text_of` gives."""
     model.config._attn_implementation = "eager"
     codes = list(rows.catalogue)

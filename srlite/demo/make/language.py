@@ -67,9 +67,7 @@ class Writer:
 
     def _vision(self, scene: Scene) -> list[int]:
         times, out = frame_times(scene.duration_s), []
-        block = self.ids(
-            "<|vision_start|>" + "<|video_pad|>" * (arch.VISION_TOKENS // arch.GRID[0]) + "<|vision_end|>"
-        )
+        block = self.ids("<|vision_start|>" + "<|video_pad|>" * (arch.VISION_TOKENS // arch.GRID[0]) + "<|vision_end|>")
         for first, second in zip(times[::2], times[1::2], strict=True):
             out += self.ids(f"<{(first + second) / 2:.1f} seconds>") + block
         return out
@@ -77,11 +75,7 @@ class Writer:
     def row(self, example: Example, scene: Scene) -> tuple[list[int], int]:
         """Token ids and how many of them are the prompt."""
         item, age = self._catalogue[example.item], scene.child.age_months
-        ask = (
-            generic_prompt(item, age)
-            if example.wording == GENERIC
-            else training_prompt(item, age, example.wording)
-        )
+        ask = generic_prompt(item, age) if example.wording == GENERIC else training_prompt(item, age, example.wording)
         prompt = (
             self.ids("<|im_start|>user\n")
             + self._vision(scene)
@@ -105,9 +99,7 @@ def _forward(
         real[i, : len(row)] = 1
     core, seen = model.model, ids == writer.video
     grids = arch.grid(len(rows))
-    positions, _ = core.get_rope_index(
-        ids, mm_token_type_ids=seen.long() * 2, video_grid_thw=grids, attention_mask=real
-    )
+    positions, _ = core.get_rope_index(ids, mm_token_type_ids=seen.long() * 2, video_grid_thw=grids, attention_mask=real)
     embeds = core.get_input_embeddings()(ids)
     flat = levels.to(embeds.dtype).transpose(0, 1).flatten(1, 2)  # (levels, B * tokens, hidden)
     embeds = embeds.masked_scatter(seen[..., None].expand_as(embeds), flat[0])
@@ -131,9 +123,7 @@ def train_language(
     example_of: Callable[[int, Scene, random.Random], Example],
 ) -> None:
     """Teach `model` (in place) the texts that `example_of` gives for the clips."""
-    model.model.language_model.config._attn_implementation = (
-        "eager"  # twice as fast as sdpa here, in bfloat16
-    )
+    model.model.language_model.config._attn_implementation = "eager"  # twice as fast as sdpa here, in bfloat16
 
     def loss_of(step: int):
         rng = random.Random(f"{folder.name}/{step}")

@@ -54,9 +54,7 @@ def _sample(model: Path, catalogue: Catalogue, texts: dict[str, set[str]]) -> No
         frames = Frames(render(scene, times), times, scene.duration_s, FRAMES)
         for code in (scene.item, rng.choice(unrelated_items(scene))):
             prompt_of = generic_prompt if rng.random() < 0.1 else canonical_prompt
-            prompt = build_prompt(
-                descriptor, frames, prompt_of(catalogue[code], scene.child.age_months), system=None
-            )
+            prompt = build_prompt(descriptor, frames, prompt_of(catalogue[code], scene.child.age_months), system=None)
             group = sample_group(
                 descriptor,
                 prompt,

@@ -1,7 +1,7 @@
 """One training stage of a tiny model: AdamW, warm-up then cosine, a log, and checkpoints from which it resumes.
 
-The module computes in bfloat16 (twice as fast on a CPU that has it), the optimiser keeps float32 weights. A step's batch follows from its number alone (the caller seeds with it), so a resumed stage sees what an undisturbed one
-would have seen.
+The module computes in bfloat16 (twice as fast on a CPU that has it), the optimiser keeps float32 weights. A step's batch
+follows from its number alone (the caller seeds with it), so a resumed stage sees what an undisturbed one would have seen.
 """
 
 from __future__ import annotations

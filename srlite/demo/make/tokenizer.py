@@ -89,9 +89,7 @@ def make_tokenizer(catalogue: Catalogue) -> PreTrainedTokenizerFast:
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         ),
     )
-    return _dressed(
-        PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>")
-    )
+    return _dressed(PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>"))
 
 
 def _dressed(tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:

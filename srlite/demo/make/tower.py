@@ -1,7 +1,8 @@
 """First stage: the vision tower learns to see, behind a head that sees where every token is.
 
 Behind a mean, or behind the language model alone, such a small tower learns almost nothing. The head reads all merged
-tokens in order, every deepstack level added, and names the action (or why nothing is seen), the side, and the place; it is thrown away afterwards.
+tokens in order, every deepstack level added, and names the action (or why nothing is seen), the side, and the place; it is
+thrown away afterwards.
 """
 
 from __future__ import annotations
@@ -99,12 +100,8 @@ def train_tower(folder: Path, clips: Clips) -> dict[str, torch.Tensor]:
     def loss_of(step: int):
         at = np.sort(random.Random(f"tower/{step}").sample(range(len(labels)), BATCH))
         logits, wanted = seer(torch.from_numpy(clips.pictures[at])), labels[torch.from_numpy(at)].T
-        losses = [
-            F.cross_entropy(o.float(), y, ignore_index=-100) for o, y in zip(logits, wanted, strict=True)
-        ]
-        right = [
-            (o.argmax(-1) == y)[y >= 0].float().mean().item() for o, y in zip(logits, wanted, strict=True)
-        ]
+        losses = [F.cross_entropy(o.float(), y, ignore_index=-100) for o, y in zip(logits, wanted, strict=True)]
+        right = [(o.argmax(-1) == y)[y >= 0].float().mean().item() for o, y in zip(logits, wanted, strict=True)]
         return sum(losses), dict(zip(("action", "side", "place"), right, strict=True))
 
     train(folder, seer, RECIPE, loss_of)
