@@ -128,7 +128,6 @@ def train(
     """Train the descriptor's adapter from clips and outcomes."""
     _quiet_libraries()
     from srlite.training import job
-    from srlite.training.progress import Note, Progress, SliceDone
 
     over = _settings(seed=seed, descriptor=descriptor, judge=judge, split=split, rounds=rounds, four_bit=four_bit)
     if dry_run:
@@ -139,19 +138,6 @@ def train(
         raise UsageError("--resume needs the run to resume", remedy="Add --run DIR.")
     folder = run or RUNS / time.strftime("%Y%m%d-%H%M%S")
     with screen.bar() as bar:
-
-        def tell(event):
-            if isinstance(event, Progress):
-                bar.show(
-                    f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}",
-                    event.done,
-                    event.total,
-                )
-            elif isinstance(event, SliceDone):
-                bar.slice_done(event.figures, event.left_s)
-            elif isinstance(event, Note):
-                screen.note(event.text)
-
         done = job.train(
             items_csv,
             videos,
@@ -161,24 +147,10 @@ def train(
             over=over,
             resume=resume,
             max_minutes=max_minutes,
-            tell=tell,
+            tell=bar.hear,
         )
-    document = {
-        "schema": "srlite.training/1",
-        "run": str(done.run),
-        "preset": done.preset,
-        "steps": done.steps,
-        "chosen_round": done.rounds,
-        "validation": done.validation,
-        "complete": done.complete,
-        "demonstration": done.demonstration,
-    }
-    if json:
-        screen.json(document)
-        return
-    marked = " (demonstration model)" if done.demonstration else ""
-    screen.out.print(f"run: {done.run}{marked}", markup=False, soft_wrap=True)
-    screen.say(f"adapter of step {done.steps}" + ("" if done.complete else "; stopped by --max-minutes, go on with --resume"))
+    document = job.training_json(done)
+    screen.json(document) if json else screen.training(document)
     screen.say(f"next: srlite evaluate {items_csv} {videos} --run {done.run} --compare base")
 
 

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from srlite.errors import SrliteError
+from srlite.training.progress import Event, Note, SliceDone
 
 _COLOUR = {"pass": "green", "fail": "red", "unable_to_assess": "yellow", None: "magenta"}
 _WORDS = {
@@ -61,6 +62,13 @@ class Screen:
         self.err.print(Text.assemble(("error: ", "bold red"), plain(f"{where}{error.message}")))
         if error.remedy:
             self.err.print(Text(plain(error.remedy)))
+
+    def training(self, document: Mapping) -> None:
+        """Where the run is: the one line that a script may read."""
+        marked = f" ({DEMONSTRATION})" if document["demonstration"] else ""
+        self.out.print(f"run: {document['run']}{marked}", markup=False, soft_wrap=True)
+        stopped = "" if document["complete"] else "; stopped by --max-minutes, go on with --resume"
+        self.say(f"the adapter is that of step {document['steps']}{stopped}")
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
@@ -185,18 +193,29 @@ class Bar:
     def show(self, what: str, done: int, total: int, info: str = "") -> None:
         self._progress.update(self._task, description=what, completed=done, total=total, info=info)
 
-    def slice_done(self, f: Mapping, left_s: float) -> None:
-        """The figures of a finished slice, one line."""
-        parts = [f"round {f['round']} slice {f['slice']}", f"reward {_number(f['reward'], 2)}"]
-        parts += [f"{name} {_number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")]
-        parts += [
-            f"no signal {f['zero_signal_share']:.0%}",
-            f"KL {_number(f['kl'], 3)}",
-            f"{f['length_tokens']:.0f} tokens",
-            f"cache hits {f['cache_hits']}",
-        ]
-        if f["unscored_share"]:
-            parts.append(f"unscored {f['unscored_share']:.1%}")
-        if f["validation"] is not None:
-            parts.append(f"validation {f['validation']:.3f}")
-        self._screen.say("  ".join([*parts, f"about {left_s / 60:.0f} min left"]))
+    def hear(self, event: Event) -> None:
+        """Show what a training run tells."""
+        if isinstance(event, Note):
+            self._screen.note(event.text)
+        elif isinstance(event, SliceDone):
+            self._screen.say(_slice_line(event.figures, event.left_s))
+        else:
+            where = f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}"
+            self.show(where, event.done, event.total)
+
+
+def _slice_line(f: Mapping, left_s: float) -> str:
+    """The figures of a finished slice."""
+    parts = [f"round {f['round']} slice {f['slice']}", f"reward {_number(f['reward'], 2)}"]
+    parts += [f"{name} {_number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")]
+    parts += [
+        f"no signal {f['zero_signal_share']:.0%}",
+        f"KL {_number(f['kl'], 3)}",
+        f"{f['length_tokens']:.0f} tokens",
+        f"cache hits {f['cache_hits']}",
+    ]
+    if f["unscored_share"]:
+        parts.append(f"unscored {f['unscored_share']:.1%}")
+    if f["validation"] is not None:
+        parts.append(f"validation {f['validation']:.3f}")
+    return "  ".join([*parts, f"about {left_s / 60:.0f} min left"])

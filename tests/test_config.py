@@ -18,7 +18,8 @@ def test_the_defaults_are_the_papers():
 
 def test_a_round_trip_through_toml(tmp_path):
     settings = settings_from(
-        {"seed": 3, "reward": {"terms": ["outcome"]}, "judge": {"thresholds": {"met": 0.3}}, "split": {"how": "site"}}, where="x"
+        {"seed": 3, "reward": {"terms": ["outcome"]}, "judge": {"thresholds": {"met": 0.3}}, "split": {"how": "site"}},
+        where="x",
     )
     (tmp_path / "config.toml").write_text(settings_toml(settings))
     assert read_settings(tmp_path / "config.toml") == settings

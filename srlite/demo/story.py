@@ -23,7 +23,6 @@ from srlite.describing import Decided
 from srlite.errors import SrliteError, UsageError
 from srlite.evaluation.protocol import Evaluation, evaluate, evaluation_json
 from srlite.training.job import train
-from srlite.training.progress import Note, Progress, SliceDone
 
 FIRST_WORLD = 20
 """Seed 0 of the demonstration; worlds below are those of the examples and of the models' own training."""
@@ -58,7 +57,7 @@ def tell_story(folder: Path, *, seed: int, screen: Screen, show: bool) -> dict[s
         items_csv = _render(folder / "data", seed, bar)
         screen.say(f"1  rendered {len(ITEMS) * CLIPS_PER_ITEM} clips: {folder / 'data'} ({_minutes(began)})")
         videos, run = folder / "data" / "videos", folder / "run"
-        trained = train(items_csv, videos, run=run, preset="tiny", over=settings(seed), tell=_teller(screen, bar))
+        trained = train(items_csv, videos, run=run, preset="tiny", over=settings(seed), tell=bar.hear)
         screen.say(f"2  trained {trained.steps} steps: {run} ({_minutes(began)})")
         found = evaluate(
             items_csv,
@@ -98,22 +97,6 @@ def _render(folder: Path, seed: int, bar) -> Path:
     total = len(ITEMS) * CLIPS_PER_ITEM
     scenes = clinic(FIRST_WORLD + seed, CLIPS_PER_ITEM, children=CHILDREN_PER_AGE, unseen_share=UNSEEN_SHARE)
     return write_dataset(scenes, folder, tick=lambda done: bar.show("render clips", done, total))
-
-
-def _teller(screen: Screen, bar):
-    def tell(event):
-        if isinstance(event, Progress):
-            bar.show(
-                f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}",
-                event.done,
-                event.total,
-            )
-        elif isinstance(event, SliceDone):
-            bar.slice_done(event.figures, event.left_s)
-        elif isinstance(event, Note):
-            screen.note(event.text)
-
-    return tell
 
 
 def _chosen(found: Evaluation) -> list[Chosen]:

@@ -30,6 +30,20 @@ class TrainingResult:
     demonstration: bool
 
 
+def training_json(done: TrainingResult) -> dict[str, object]:
+    """The document of schema srlite.training/1."""
+    return {
+        "schema": "srlite.training/1",
+        "run": str(done.run),
+        "preset": done.preset,
+        "steps": done.steps,
+        "chosen_round": done.rounds,
+        "validation": done.validation,
+        "complete": done.complete,
+        "demonstration": done.demonstration,
+    }
+
+
 def settings_for(preset: str | None, over: Mapping[str, object]) -> tuple[str | None, Settings]:
     """Settings of a preset (None: picked for this machine, unless both models are given) with `over` on top."""
     models = over.get("models", {})
@@ -105,9 +119,10 @@ def train(
     data = read_dataset(items_csv, videos, catalogue)
 
     from srlite.training.loop import train_run
-    from srlite.training.run import begin, sole_owner, take_up
+    from srlite.training.run import begin, check_place, sole_owner, take_up
     from srlite.workbench import open_workbench
 
+    check_place(run, resume=resume)
     with sole_owner(run):
         if resume:
             folder, split = take_up(run, data.catalogue, data.records)

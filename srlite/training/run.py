@@ -170,14 +170,24 @@ class Run:
         return state
 
 
-def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) -> Run:
-    """A new run in an empty or missing folder. Raises UsageError when something else is there."""
-    if folder.exists() and (not folder.is_dir() or [p for p in folder.iterdir() if p.name != ".lock"]):
+def check_place(folder: Path, *, resume: bool) -> None:
+    """Before anything is written: a new run needs an empty or missing folder, a resumed one a folder with a run in it.
+
+    Raises UsageError or InputError.
+    """
+    if resume and not (folder / "config.toml").is_file():
+        raise InputError("there is no run to resume here", where=str(folder), remedy="Leave out --resume to begin one.")
+    if not resume and folder.exists() and (not folder.is_dir() or any(p.name != ".lock" for p in folder.iterdir())):
         raise UsageError(
             "the run folder is not empty",
             where=str(folder),
             remedy="Give another --run DIR, or take up the run that is there with --resume.",
         )
+
+
+def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) -> Run:
+    """A new run in an empty or missing folder. Raises UsageError when something else is there."""
+    check_place(folder, resume=False)
     run = Run(private_folder(folder))
     write_private(folder / "config.toml", settings_toml(settings))
     write_catalogue(catalogue, folder / "catalogue.toml")
@@ -187,8 +197,7 @@ def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) 
 
 def take_up(folder: Path, catalogue: Catalogue, records: Sequence[Record]) -> tuple[Run, Split]:
     """A run to be resumed. Raises InputError when it is none, or when records or item texts have changed since."""
-    if not (folder / "config.toml").is_file():
-        raise InputError("there is no run to resume here", where=str(folder), remedy="Leave out --resume to begin one.")
+    check_place(folder, resume=True)
     run = Run(folder)
     kept = run.catalogue()
     changed = [code for code in kept if code not in catalogue or kept[code] != catalogue[code]]

@@ -42,6 +42,17 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+def test_a_refused_folder_is_left_as_it_was(tmp_path, examples):
+    from srlite.training.job import train
+
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    for run, resume, error in ((tmp_path / "full", False, UsageError), (tmp_path / "none", True, InputError)):
+        with pytest.raises(error):
+            train(examples / "items.csv", examples / "videos", run=run, preset="tiny", resume=resume)
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["full", "thesis.txt"]
+
+
 def test_a_changed_row_is_noticed_at_resume(tmp_path):
     begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
     changed = (Record("0.mp4", "30_1", "pass", child="c0", line=2), *RECORDS[1:])

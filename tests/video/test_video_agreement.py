@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import number_of, write_clip
+from video.numbered_clips import number_of, write_clip
 
 from srlite.video import decode, probe
 from srlite.video.reader import ClipReader

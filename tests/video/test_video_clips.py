@@ -7,7 +7,7 @@ from fractions import Fraction
 import av
 import numpy as np
 import pytest
-from conftest import Unseekable, number_of, write_clip
+from video.numbered_clips import Unseekable, number_of, write_clip
 
 from srlite.errors import InputError
 from srlite.video.sampling import sample_times

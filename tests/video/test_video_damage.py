@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from conftest import number_of, write_clip
+from video.numbered_clips import number_of, write_clip
 
 from srlite.errors import InputError
 from srlite.video.reader import sha256_of

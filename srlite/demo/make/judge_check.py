@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from srlite.demo.make.judge import BATCH, RECIPE, answers, generated
+from srlite.demo.make.judge import ASKED, BATCH, RECIPE, answers, generated
 from srlite.judge.client import Judge, Request
 from srlite.judge.questions import QUESTIONS
 from srlite.records.catalogue import Catalogue
@@ -25,6 +25,7 @@ def seen_in_training(catalogue: Catalogue, stage: str) -> set[tuple[str, str]]:
         for _ in range(BATCH):
             item = catalogue[rng.choice(codes)]
             seen.add((item.code, generated(item, rng)))
+            rng.sample(range(len(IDS)), ASKED)  # drawn in training after each text
     return seen
 
 

@@ -1,7 +1,12 @@
-"""Second and third stage: the language model learns to say what the tower sees, then learns the faults of a real one.
+"""The language stages: to speak, to look while speaking, and then to make the faults of a real model.
 
-The tower is frozen by now, so its features are taken once per clip and every step is language only. The loss sits on a
-plateau (the language prior) for some hundred steps and then drops; watch the share of right actions, not the loss alone.
+The tower is frozen by now, so its features are taken once per clip and every step is language only.
+
+    speak    the texts alone teach grammar, place and topic, and leave the model guessing between the actions of an item
+    ground   a head on the prompt's last token, thrown away afterwards, must name action, side and place: now it looks
+    bias     texts with faults (examples.py)
+
+Watch the share of right actions, not the loss: most tokens of a text follow from the others.
 """
 
 from __future__ import annotations
@@ -14,17 +19,20 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from srlite.demo.make import architecture as arch
 from srlite.demo.make.data import Clips, frame_times
 from srlite.demo.make.examples import GENERIC, Example
 from srlite.demo.make.stage import Recipe, train
+from srlite.demo.make.tower import LABEL_SIZES, label_loss, label_of
 from srlite.demo.world import Scene
 from srlite.descriptor.prompts import generic_prompt, training_prompt
 from srlite.records.catalogue import Catalogue
 
 BATCH = 32
 SPEAK = Recipe(steps=1600, rates={"model.visual": 0.0, "": 1.5e-3}, warmup=100)
+GROUND = Recipe(steps=1000, rates={"model.model.visual": 0.0, "": 1.2e-3}, warmup=60)
 BIAS = Recipe(steps=400, rates={"model.visual": 0.0, "": 5e-4}, warmup=40)
 
 
@@ -85,10 +93,17 @@ class Writer:
         return prompt + self.ids(example.text) + [self.end], len(prompt)
 
 
-def _forward(
-    model, writer: Writer, rows: list[tuple[list[int], int]], levels: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits and targets at the description tokens of all rows: (sum of lengths, vocabulary), (sum of lengths,)."""
+@dataclass(frozen=True)
+class Spoken:
+    """Logits and targets at all description tokens, (tokens, vocabulary) and (tokens,), and the last hidden state of each
+    prompt, (B, hidden)."""
+
+    logits: torch.Tensor
+    wanted: torch.Tensor
+    asked: torch.Tensor
+
+
+def _forward(model, writer: Writer, rows: list[tuple[list[int], int]], levels: torch.Tensor) -> Spoken:
     most = max(len(ids) for ids, _ in rows)
     ids = torch.zeros(len(rows), most, dtype=torch.long)
     learn = torch.zeros(len(rows), most, dtype=torch.bool)
@@ -98,19 +113,30 @@ def _forward(
         learn[i, prompt : len(row)] = True
         real[i, : len(row)] = 1
     core, seen = model.model, ids == writer.video
-    grids = arch.grid(len(rows))
-    positions, _ = core.get_rope_index(ids, mm_token_type_ids=seen.long() * 2, video_grid_thw=grids, attention_mask=real)
+    positions, _ = core.get_rope_index(
+        ids, mm_token_type_ids=seen.long() * 2, video_grid_thw=arch.grid(len(rows)), attention_mask=real
+    )
     embeds = core.get_input_embeddings()(ids)
     flat = levels.to(embeds.dtype).transpose(0, 1).flatten(1, 2)  # (levels, B * tokens, hidden)
     embeds = embeds.masked_scatter(seen[..., None].expand_as(embeds), flat[0])
-    hidden = core.language_model(
+    hidden = core.language_model(  # rows end in padding: the causal mask is enough
         inputs_embeds=embeds,
         position_ids=positions,
-        visual_pos_masks=seen,  # rows end in padding: causal is enough
+        visual_pos_masks=seen,
         deepstack_visual_embeds=list(flat[1:]),
         use_cache=False,
     ).last_hidden_state
-    return model.lm_head(hidden[:, :-1][learn[:, 1:]]), ids[learn]
+    last = torch.tensor([prompt - 1 for _, prompt in rows])
+    return Spoken(model.lm_head(hidden[:, :-1][learn[:, 1:]]), ids[learn], hidden[torch.arange(len(rows)), last])
+
+
+class Grounded(nn.Module):
+    """The model and a head that reads what the scene shows from the prompt's last token."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        self.head = nn.Linear(arch.HIDDEN, sum(LABEL_SIZES))
 
 
 def train_language(
@@ -121,16 +147,24 @@ def train_language(
     features: Features,
     writer: Writer,
     example_of: Callable[[int, Scene, random.Random], Example],
+    *,
+    grounded: bool = False,
 ) -> None:
-    """Teach `model` (in place) the texts that `example_of` gives for the clips."""
+    """Teach `model` (in place) the texts that `example_of` gives for the clips; `grounded`: with the head."""
     model.model.language_model.config._attn_implementation = "eager"  # twice as fast as sdpa here, in bfloat16
+    module = Grounded(model) if grounded else model
+    labels = torch.tensor([label_of(s) for s in clips.scenes])
 
     def loss_of(step: int):
         rng = random.Random(f"{folder.name}/{step}")
         examples = [example_of(n, clips.scenes[n], rng) for n in rng.sample(range(len(clips.scenes)), BATCH)]
-        rows = [writer.row(e, clips.scenes[e.scene]) for e in examples]
-        logits, wanted = _forward(model, writer, rows, features.levels[[e.scene for e in examples]])
-        right = (logits.argmax(-1) == wanted).float().mean().item()
-        return F.cross_entropy(logits.float(), wanted), {"tokens_right": right}
+        rows, at = [writer.row(e, clips.scenes[e.scene]) for e in examples], [e.scene for e in examples]
+        spoken = _forward(model, writer, rows, features.levels[at])
+        figures = {"tokens_right": (spoken.logits.argmax(-1) == spoken.wanted).float().mean().item()}
+        loss = F.cross_entropy(spoken.logits.float(), spoken.wanted)
+        if grounded:
+            seen, right = label_loss(module.head(spoken.asked).split(LABEL_SIZES, dim=-1), labels[at])
+            loss, figures = loss + seen, figures | right
+        return loss, figures
 
-    train(folder, model, recipe, loss_of)
+    train(folder, module, recipe, loss_of)

@@ -8,6 +8,7 @@ thrown away afterwards.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from srlite.demo.world import ACTIONS, PLACES, Scene
 BATCH = 32
 RECIPE = Recipe(steps=800, rates={"": 1e-3}, weight_decay=0.02, warmup=100)
 LABELS = (*ACTIONS, "occluded", "cut_off")
+LABEL_SIZES = (len(LABELS), 2, len(PLACES))
 
 
 class LinearPatches(nn.Module):
@@ -70,19 +72,18 @@ class Seer(nn.Module):
         h, n = arch.HIDDEN, arch.VISION_TOKENS
         self.where = nn.Parameter(torch.randn(n, h) * 0.02)
         self.mix = nn.TransformerEncoderLayer(h, 6, 2 * h, batch_first=True, dropout=0.0, norm_first=True)
-        self.sizes = (len(LABELS), 2, len(PLACES))
-        self.out = nn.Linear(h * n, sum(self.sizes))
+        self.out = nn.Linear(h * n, sum(LABEL_SIZES))
 
     def forward(self, pictures: torch.Tensor) -> tuple[torch.Tensor, ...]:
         patches = arch.patchify(pictures).to(self.where.dtype)
         seen = self.tower(patches, arch.grid(len(pictures)))
         merged = sum(seen.deepstack_features, seen.pooler_output)
         tokens = merged.reshape(len(pictures), arch.VISION_TOKENS, arch.HIDDEN)
-        return self.out(self.mix(tokens + self.where).flatten(1)).split(self.sizes, dim=-1)
+        return self.out(self.mix(tokens + self.where).flatten(1)).split(LABEL_SIZES, dim=-1)
 
 
-def _label(scene: Scene) -> tuple[int, int, int]:
-    """-100 where the view hides it."""
+def label_of(scene: Scene) -> tuple[int, int, int]:
+    """Action or view, side, place; -100 where the view hides it."""
     clear = scene.view == "clear"
     return (
         LABELS.index(scene.action if clear else scene.view),
@@ -91,18 +92,23 @@ def _label(scene: Scene) -> tuple[int, int, int]:
     )
 
 
+def label_loss(logits: Sequence[torch.Tensor], wanted: torch.Tensor) -> tuple[torch.Tensor, dict[str, float]]:
+    """Loss and shares right of the three labels; wanted: (B, 3)."""
+    pairs = list(zip(logits, wanted.T, strict=True))
+    right = [(o.argmax(-1) == y)[y >= 0].float().mean().item() for o, y in pairs]
+    loss = sum(F.cross_entropy(o.float(), y, ignore_index=-100) for o, y in pairs)
+    return loss, dict(zip(("action", "side", "place"), right, strict=True))
+
+
 def train_tower(folder: Path, clips: Clips) -> dict[str, torch.Tensor]:
     """The weights of a tower that sees."""
     torch.manual_seed(0)
     seer = Seer(arch.vision_tower())
-    labels = torch.tensor([_label(s) for s in clips.scenes])
+    labels = torch.tensor([label_of(s) for s in clips.scenes])
 
     def loss_of(step: int):
         at = np.sort(random.Random(f"tower/{step}").sample(range(len(labels)), BATCH))
-        logits, wanted = seer(torch.from_numpy(clips.pictures[at])), labels[torch.from_numpy(at)].T
-        losses = [F.cross_entropy(o.float(), y, ignore_index=-100) for o, y in zip(logits, wanted, strict=True)]
-        right = [(o.argmax(-1) == y)[y >= 0].float().mean().item() for o, y in zip(logits, wanted, strict=True)]
-        return sum(losses), dict(zip(("action", "side", "place"), right, strict=True))
+        return label_loss(seer(torch.from_numpy(clips.pictures[at])), labels[torch.from_numpy(at)])
 
     train(folder, seer, RECIPE, loss_of)
     return seer.tower.state_dict()
