@@ -5,17 +5,19 @@ Heavy libraries load inside the command that needs them, so that --help is insta
 
 from __future__ import annotations
 
+import enum
 import functools
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from srlite.errors import Findings, InputError, Interrupted, SrliteError, UsageError
+from srlite.errors import DeviceError, Findings, Interrupted, SrliteError, UsageError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,6 +35,16 @@ app.add_typer(prompts_app, name="prompts")
 
 RUNS = Path("runs")
 """Where runs go and are looked for when --run is not given."""
+
+
+class How(enum.StrEnum):
+    """Ways to split, as config.SplitSettings has them."""
+
+    child = "child"
+    per_item = "per-item"
+    site = "site"
+    column = "column"
+
 
 ItemsCsv = Annotated[Path, typer.Argument(help="Records: video, item, outcome, one a row.", show_default=False)]
 Videos = Annotated[Path, typer.Argument(help="The folder that the clips lie in.", show_default=False)]
@@ -53,30 +65,37 @@ def _guarded(command: Callable) -> Callable:
         screen = Screen(quiet=kwargs.get("quiet", False))
         try:
             command(*args, screen=screen, **kwargs)
-        except SrliteError as error:
-            if kwargs.get("debug"):
-                raise
-            screen.error(error)
-            raise typer.Exit(error.exit_code) from None
-        except KeyboardInterrupt:
-            screen.error(Interrupted("interrupted"))
-            raise typer.Exit(Interrupted.exit_code) from None
+        except typer.Exit:
+            raise
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: say nothing more
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as caught:
+            error = _as_ours(caught)
             if kwargs.get("debug"):
-                raise
-            screen.error(
-                SrliteError(
-                    f"unexpected: {type(error).__name__}: {error}",
-                    remedy="This is a fault of srlite. Run again with --debug and report what it prints.",
-                )
-            )
-            raise typer.Exit(SrliteError.exit_code) from None
+                traceback.print_exception(caught)
+            screen.error(error)
+            raise typer.Exit(error.exit_code) from None
 
     del run.__wrapped__  # typer reads the signature: without `screen`, which is not an option
     run.__signature__ = _without_screen(command)
     return run
+
+
+def _as_ours(caught: BaseException) -> SrliteError:
+    """Whatever came up, as an error with an exit code."""
+    if isinstance(caught, SrliteError):
+        return caught
+    if isinstance(caught, KeyboardInterrupt):
+        return Interrupted("interrupted", remedy="What was complete is kept; `srlite train ... --resume` goes on.")
+    if isinstance(caught, MemoryError) or type(caught).__name__ == "OutOfMemoryError":
+        return DeviceError(
+            f"out of memory: {caught}",
+            remedy="Close other programs, or use a smaller model, fewer or smaller frames, or a smaller group.",
+        )
+    return SrliteError(
+        f"unexpected: {type(caught).__name__}: {caught}",
+        remedy="This is a fault of srlite. Run again with --debug and report what it prints.",
+    )
 
 
 def _without_screen(command: Callable):
@@ -112,13 +131,18 @@ def train(
     catalogue: CatalogueFile = None,
     descriptor: Annotated[str | None, typer.Option(help="A descriptor: a name of models.toml or a folder.")] = None,
     judge: Annotated[str | None, typer.Option(help="A judge: a name of models.toml or a GGUF file.")] = None,
-    split: Annotated[str | None, typer.Option(help="child, per-item, site or column.")] = None,
+    split: Annotated[How | None, typer.Option(help="How test children are chosen. Default: by child.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Rounds over all training pairs.", min=1)] = None,
-    max_minutes: Annotated[float | None, typer.Option(help="Stop in time, with what was learnt until then.")] = None,
+    max_minutes: Annotated[
+        float | None, typer.Option(help="Stop between slices before this time, with what was learnt until then.", min=0.01)
+    ] = None,
+    mismatched_share: Annotated[
+        float | None, typer.Option(help="Share of unrelated pairs. 0 where all items are of one domain.", min=0, max=0.9)
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Take up the run in --run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and print the plan.")] = False,
     four_bit: Annotated[bool, typer.Option("--four-bit", help="Load the descriptor's base in 4 bit, on the CPU too.")] = False,
-    seed: Annotated[int, typer.Option(help="Everything random follows from it.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Everything random follows from it. Default: 0.", min=0)] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -129,13 +153,27 @@ def train(
     _quiet_libraries()
     from srlite.training import job
 
-    over = _settings(seed=seed, descriptor=descriptor, judge=judge, split=split, rounds=rounds, four_bit=four_bit)
+    over = _settings(
+        {
+            ("seed",): seed,
+            ("models", "descriptor"): descriptor,
+            ("models", "judge"): judge,
+            ("models", "quantise"): four_bit or None,
+            ("split", "how"): split and split.value,
+            ("schedule", "rounds"): rounds,
+            ("schedule", "mismatched_share"): mismatched_share,
+        }
+    )
+    if resume and (run is None or over or preset):
+        raise UsageError(
+            "--resume goes on with the settings that the run was begun with",
+            remedy="Give --run DIR, and none of --preset, --seed, --descriptor, --judge, --split, --rounds, "
+            "--mismatched-share, --four-bit.",
+        )
     if dry_run:
         plan = job.plan(items_csv, videos, preset=preset, catalogue=catalogue, over=over)
         screen.json(plan) if json else screen.table("Plan", ("", ""), [(k, str(v)) for k, v in plan.items() if k != "schema"])
         return
-    if resume and run is None:
-        raise UsageError("--resume needs the run to resume", remedy="Add --run DIR.")
     folder = run or RUNS / time.strftime("%Y%m%d-%H%M%S")
     with screen.bar() as bar:
         done = job.train(
@@ -154,15 +192,13 @@ def train(
     screen.say(f"next: srlite evaluate {items_csv} {videos} --run {done.run} --compare base")
 
 
-def _settings(*, seed, descriptor, judge, split, rounds, four_bit) -> dict[str, object]:
-    models = {name: value for name, value in (("descriptor", descriptor), ("judge", judge)) if value}
-    over: dict[str, object] = {"seed": seed}
-    if models or four_bit:
-        over["models"] = models | ({"quantise": True} if four_bit else {})
-    if split:
-        over["split"] = {"how": split}
-    if rounds:
-        over["schedule"] = {"rounds": rounds}
+def _settings(given: dict[tuple[str, ...], object]) -> dict[str, object]:
+    """Nested settings from (part, name) -> value, without what was not given."""
+    over: dict[str, object] = {}
+    for (*parts, name), value in given.items():
+        if value is not None:
+            table = over.setdefault(parts[0], {}) if parts else over
+            table[name] = value
     return over
 
 
@@ -183,9 +219,6 @@ def assess(
     """Describe what a clip shows for an item, then decide: pass, fail or unable to assess."""
     import json as json_
 
-    for clip in clips:
-        if not clip.exists():
-            raise InputError("there is no such clip", where=str(clip), remedy="Check the path.")
     if json and len(clips) > 1:
         raise UsageError("--json prints one document, for one clip", remedy="Use --jsonl for several clips.")
     _quiet_libraries()
@@ -196,6 +229,8 @@ def assess(
     folder = run or _newest(screen, newest_finished)
     failed = []
     for found in assess_clips(clips, item, run=folder, age_months=age_months):
+        if isinstance(found, Failed) and len(clips) == 1:
+            raise found.error
         if isinstance(found, Failed):
             failed.append(found)
             screen.error(found.error)
@@ -207,8 +242,6 @@ def assess(
             screen.json(document)
         else:
             screen.assessment(document)
-    if failed and len(clips) == 1:
-        raise typer.Exit(InputError.exit_code)
     if failed:
         raise Findings(f"{len(failed)} of {len(clips)} clips could not be assessed", remedy="The reasons stand above.")
 

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from srlite.errors import InputError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
+Inside = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 Term = Literal["outcome", "unrelated", "relevance", "quality"]
+QuestionId = Literal["evidence", "met", "relevant", "well_formed", "abstains", "echo"]
 How = Literal["child", "per-item", "site", "column"]
 
 
@@ -98,10 +100,16 @@ class JudgeSettings(_Part):
     n_seq_max: Annotated[int, Field(ge=8, le=256)] = 64
     gpu_layers: int = -1
     min_mass: Share = 0.5
-    threshold: Share = 0.5
-    thresholds: dict[str, Share] = {}
+    threshold: Inside = 0.5
+    thresholds: dict[QuestionId, Inside] = {}
     unsure_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     limit_s: Positive = 600.0
+
+    @model_validator(mode="after")
+    def _branches_fit(self) -> JudgeSettings:
+        if self.n_seq_max > self.n_batch:
+            raise ValueError("n_seq_max cannot be more than n_batch")
+        return self
 
 
 class Cache(_Part):

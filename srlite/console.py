@@ -68,7 +68,7 @@ class Screen:
         marked = f" ({DEMONSTRATION})" if document["demonstration"] else ""
         self.out.print(f"run: {document['run']}{marked}", markup=False, soft_wrap=True)
         stopped = "" if document["complete"] else "; stopped by --max-minutes, go on with --resume"
-        self.say(f"the adapter is that of step {document['steps']}{stopped}")
+        self.say(f"{document['steps']} steps; the adapter is that of step {document['chosen_step']}{stopped}")
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class Screen:
             table.add_column("precision", justify="right")
         for code in next(iter(arms.values()))["items"]:
             cells = [_number(a["items"][code][f], 2) for a in arms.values() for f in ("recall", "precision")]
-            table.add_row(plain(code), *cells)
+            table.add_row(Text(plain(code)), *cells)
         self.out.print(table)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +10,9 @@ import torch
 from srlite.descriptor.features import Features
 from srlite.descriptor.generate import sample_group
 from srlite.descriptor.inputs import Prompt, build_prompt
+from srlite.descriptor.prompts import canonical_prompt
+from srlite.device.turns import judge_turn
+from srlite.errors import InputError
 from srlite.judge.client import Request
 from srlite.judge.decision import decide
 from srlite.judge.questions import QUESTIONS
@@ -17,6 +20,17 @@ from srlite.types import Decision, Frames, Pair, Rollout, Verdicts
 from srlite.workbench import Workbench
 
 ALL_QUESTIONS = tuple(q.id for q in QUESTIONS)
+PORTION = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is worth telling of the clip that was seen, without its pictures."""
+
+    sha256: str
+    duration_s: float
+    times_s: tuple[float, ...]
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +40,7 @@ class Described:
     pair: Pair
     description: str
     tokens: int
-    frames: Frames
-    clip_sha256: str
+    clip: Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +78,7 @@ def sample(bench: Workbench, prompt: Prompt, features: Features, *, seed: int) -
 
 
 def describe(bench: Workbench, pair: Pair, text: str) -> Described:
-    """The likeliest description of the pair's clip, asked with `text`."""
+    """The likeliest description of the pair's clip, asked with `text`. Raises InputError when the clip cannot be read."""
     prompt, features, frames, sha256 = prepare(bench, pair.clip, text)
     (rollout,) = sample_group(
         bench.descriptor,
@@ -77,13 +90,34 @@ def describe(bench: Workbench, pair: Pair, text: str) -> Described:
         generator=None,
         max_new_tokens=bench.settings.sampling.max_new_tokens,
     )
-    return Described(pair, rollout.text.strip(), len(rollout.tokens), frames, sha256)
+    seen = Seen(sha256, frames.duration_s, frames.times_s, frames.warnings)
+    return Described(pair, rollout.text, len(rollout.tokens), seen)
+
+
+def describe_all(
+    bench: Workbench, pairs: Sequence[Pair], *, tick: Callable[[int, int], None]
+) -> tuple[list[Described], list[tuple[Pair, InputError]]]:
+    """Each pair described under the canonical prompt, and the pairs whose clip could not be read, with the reason."""
+    described, unreadable = [], []
+    for done, pair in enumerate(pairs, start=1):
+        try:
+            described.append(describe(bench, pair, canonical_prompt(bench.catalogue[pair.item], pair.age_months)))
+        except InputError as error:
+            unreadable.append((pair, error))
+        tick(done, len(pairs))
+    return described, unreadable
 
 
 def judged(bench: Workbench, described: Sequence[Described]) -> list[Decided]:
-    """All six verdicts and the decision for each description."""
-    requests = [Request(bench.catalogue[d.pair.item], d.description, ALL_QUESTIONS) for d in described]
-    return [
-        Decided(d.pair, d.description, d.tokens, verdicts, decide(verdicts))
-        for d, verdicts in zip(described, bench.judge.ask(requests), strict=True)
-    ]
+    """All six verdicts and the decision for each description, in the order given; the judge's turn.
+
+    The judge is asked in portions, those of one item behind one another: its time limit is for one portion.
+    """
+    found: dict[int, Verdicts] = {}
+    order = sorted(range(len(described)), key=lambda i: described[i].pair.item)
+    with judge_turn(bench.judge, on_card=bench.on_card):
+        for start in range(0, len(order), PORTION):
+            portion = order[start : start + PORTION]
+            asked = [Request(bench.catalogue[described[i].pair.item], described[i].description, ALL_QUESTIONS) for i in portion]
+            found |= zip(portion, bench.judge.ask(asked), strict=True)
+    return [Decided(d.pair, d.description, d.tokens, found[i], decide(found[i])) for i, d in enumerate(described)]

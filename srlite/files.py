@@ -15,9 +15,11 @@ from srlite.errors import DeviceError
 
 
 def private_folder(folder: Path) -> Path:
-    """Make the folder (and its parents) with mode 0700 unless it is there. Raises DeviceError."""
+    """Make the folder, and those of its parents that are missing, with mode 0700. Raises DeviceError."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for missing in reversed([p for p in (folder, *folder.parents) if not p.exists()]):
+            missing.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(exist_ok=True)  # says so when the name is taken by a file
     except OSError as error:
         raise _cannot_write(folder, 0, error) from error
     return folder

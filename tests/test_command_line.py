@@ -78,6 +78,24 @@ def test_the_title_page(run_cli, examples, watched, tmp_path):
     assert not log.exists(), log.read_text()
 
 
+def test_resume_takes_no_other_settings(run_cli, examples, tmp_path):
+    for words in (["--run", tmp_path, "--rounds", 9], ["--run", tmp_path, "--seed", 0], []):
+        found = run_cli("train", examples / "items.csv", examples / "videos", "--resume", *words)
+        assert found.returncode == 2 and "begun with" in found.stderr
+
+
+def test_a_clip_that_cannot_be_opened_is_named_before_anything_is_loaded(run_cli, examples, tmp_path):
+    shutil.copytree(examples / "videos", tmp_path / "videos")
+    broken = sorted((tmp_path / "videos").glob("*.mp4"))[:2]
+    broken[0].write_bytes(b"")
+    broken[1].write_bytes(broken[1].read_bytes()[:500])
+    words = (examples / "items.csv", tmp_path / "videos", "--preset", "tiny", "--run", tmp_path / "run")
+    found = run_cli("train", *words)
+    assert found.returncode == 3
+    assert all(path.name in found.stderr for path in broken) and "2 clips" in found.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_train_without_options_and_models_names_the_commands_that_mend_it(run_cli, examples, tmp_path):
     found = run_cli("train", examples / "items.csv", examples / "videos", cwd=tmp_path)
     assert found.returncode == 4 and found.stdout == ""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from srlite.assessing import Failed, assess, assessment_json
-from srlite.console import DEMONSTRATION, Screen
+from srlite.console import DEMONSTRATION, Screen, plain
 from srlite.demo.clips import write_dataset
 from srlite.demo.world import ITEMS, clinic
 from srlite.describing import Decided
@@ -69,7 +69,7 @@ def tell_story(folder: Path, *, seed: int, screen: Screen, show: bool) -> dict[s
         screen.say(f"3  evaluated: {run / 'evaluation.json'} ({_minutes(began)})")
     chosen = _chosen(found)
     assessments = _assess(chosen, videos, run)
-    screen.say("4  assessed three test clips")
+    screen.say(f"4  assessed {len(assessments)} test clips")
     document = {
         "schema": "srlite.demo/1",
         "demonstration": True,
@@ -108,7 +108,7 @@ def _chosen(found: Evaluation) -> list[Chosen]:
         ("right before and after", lambda b, a: a.pair.matched and right(b) and right(a)),
         (
             "an unrelated item: asserted before, abstained after",
-            lambda b, a: not a.pair.matched and not right(b) and right(a),
+            lambda b, a: not a.pair.matched and b.decision in ("pass", "fail") and right(a),
         ),
     )
     firsts = [(why, next((p for p in pairs if test(*p)), None)) for why, test in kinds]
@@ -138,8 +138,8 @@ def _show(document: dict, screen: Screen) -> None:
     for entry in document["assessments"]:
         outcome = f"the clinician's outcome: {entry['outcome']}" if entry["outcome"] else "the clip is about another item"
         before = entry["before_decision"] or "no decision"
-        screen.out.print(f"\n{entry['why']}; {outcome}", markup=False)
-        screen.out.print(f"before training ({before}): {entry['before']}", markup=False)
+        screen.out.print(plain(f"\n{entry['why']}; {outcome}"), markup=False)
+        screen.out.print(plain(f"before training ({before}): {entry['before']}"), markup=False)
         screen.assessment(entry["assessment"])
     screen.evaluation(document["evaluation"])
     folder = document["folder"]

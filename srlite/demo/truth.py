@@ -26,8 +26,11 @@ def read_scenes(items_csv: Path) -> Scenes:
     path = items_csv.with_name(SCENES)
     if not path.is_file():
         return {}
-    table = json.loads(path.read_text(encoding="utf-8"))
-    return {clip: Scene(**{**s, "child": DrawnChild(**s["child"])}) for clip, s in table.items()}
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        return {clip: Scene(**{**s, "child": DrawnChild(**s["child"])}) for clip, s in table.items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}  # somebody else's file of that name
 
 
 def true_of(scenes: Scenes, pair: Pair, description: str) -> bool:

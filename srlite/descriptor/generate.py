@@ -193,4 +193,4 @@ def _nucleus(probabilities: torch.Tensor, top_p: float) -> torch.Tensor:
 def _rollout(descriptor: Descriptor, sample: _Sample) -> Rollout:
     written = sample.tokens[:-1] if sample.finished else sample.tokens
     text = descriptor.processor.tokenizer.decode(written, clean_up_tokenization_spaces=False)
-    return Rollout(tuple(sample.tokens), tuple(sample.logprobs), text, sample.finished)
+    return Rollout(tuple(sample.tokens), tuple(sample.logprobs), text.strip(), sample.finished)

@@ -10,6 +10,8 @@ The outcome is never part of a prompt.
 
 from __future__ import annotations
 
+import hashlib
+
 from srlite.types import Item
 
 CLOSING = (
@@ -39,3 +41,10 @@ def training_prompt(item: Item, age_months: float | None, wording: int) -> str:
 def generic_prompt(item: Item, age_months: float | None) -> str:
     """The broad prompt that the paper compares with: one developmental domain, no item, no way to abstain."""
     return f"{_age(age_months)}Summarise the {item.domain} behaviour of the child in this clip."
+
+
+def prompts_hash() -> str:
+    """SHA-256 over everything fixed in the prompts, by way of an item whose texts are placeholders."""
+    item = Item("code", "<name>", "<criterion>", "<guidance>", "<evidence>", domain="<domain>", paraphrases=("<paraphrase>",))
+    texts = (canonical_prompt(item, 1), training_prompt(item, 1, 1), generic_prompt(item, 1), canonical_prompt(item, None))
+    return hashlib.sha256("\x1f".join(texts).encode()).hexdigest()

@@ -11,17 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from srlite.demo.truth import read_scenes, true_of
-from srlite.describing import Decided, Described, describe, judged
+from srlite.demo.truth import Scenes, read_scenes, true_of
+from srlite.describing import Decided, describe_all, judged
 from srlite.descriptor.load import adapter_off
-from srlite.descriptor.prompts import canonical_prompt
-from srlite.device.turns import judge_turn
 from srlite.errors import InputError
 from srlite.evaluation.metrics import Arm, Proportion, arm_figures
 from srlite.files import write_private
 from srlite.records.dataset import read_dataset
 from srlite.records.mismatch import matched_pairs, mismatched_pairs
-from srlite.training.run import Run, check_lock
+from srlite.training.run import check_lock, finished_run
 from srlite.training.schedule import seed_of
 from srlite.types import Pair, Record
 from srlite.workbench import Workbench, open_workbench
@@ -60,7 +58,8 @@ def evaluate(
 
     Raises InputError when the records are not those of the run or its test part is empty, ModelError for other models.
     """
-    data, folder = read_dataset(items_csv, videos, catalogue), Run(run)
+    folder = finished_run(run)
+    data = read_dataset(items_csv, videos, catalogue)
     split = folder.split(data.records)
     if not split.test:
         raise InputError(
@@ -68,11 +67,10 @@ def evaluate(
             where=str(run),
             remedy="Train with more children, or with another --split.",
         )
-    settings = folder.settings()
-    scenes = read_scenes(items_csv)
-    with open_workbench(settings, folder.catalogue(), videos=videos, adapter=folder.adapter) as bench:
+    with open_workbench(folder.settings(), folder.catalogue(), videos=videos, adapter=folder.adapter) as bench:
         check_lock(folder, bench)
         pairs = test_pairs(split.test, data.records, bench)
+        scenes = _scenes(bench, items_csv, pairs)
         arms = {}
         if compare_base:
             with adapter_off(bench.descriptor):
@@ -84,8 +82,10 @@ def evaluate(
 
 
 def test_pairs(test: Sequence[Record], everything: Sequence[Record], bench: Workbench) -> tuple[Pair, ...]:
-    """The matched pairs of the test part and half as many unrelated ones."""
+    """The matched pairs of the test part and half as many unrelated ones (none when none were trained on)."""
     matched = matched_pairs(test)
+    if not bench.settings.schedule.mismatched_share:
+        return matched
     unrelated = mismatched_pairs(
         test,
         bench.catalogue,
@@ -99,20 +99,19 @@ def test_pairs(test: Sequence[Record], everything: Sequence[Record], bench: Work
 test_pairs.__test__ = False  # not a test, whatever a test runner thinks of its name
 
 
-def measure(bench: Workbench, pairs: Sequence[Pair], scenes, *, tick: Callable[[int, int], None]) -> Measured:
+def measure(bench: Workbench, pairs: Sequence[Pair], scenes: Scenes, *, tick: Callable[[int, int], None]) -> Measured:
     """Describe and decide all pairs under the present adapter state."""
-    described: list[Described] = []
-    unreadable: list[str] = []
-    for done, pair in enumerate(pairs, start=1):
-        try:
-            described.append(describe(bench, pair, canonical_prompt(bench.catalogue[pair.item], pair.age_months)))
-        except InputError as error:
-            unreadable.append(str(error).splitlines()[0])
-        tick(done, len(pairs))
-    with judge_turn(bench.judge, on_card=bench.on_card):
-        decided = judged(bench, described)
+    described, unreadable = describe_all(bench, pairs, tick=tick)
+    decided = judged(bench, described)
     true = [true_of(scenes, d.pair, d.description) for d in decided] if scenes else None
-    return Measured(arm_figures(decided, true), tuple(decided), tuple(unreadable))
+    reasons = tuple(f"{pair.clip}: {error.message}" for pair, error in unreadable)
+    return Measured(arm_figures(decided, true), tuple(decided), reasons)
+
+
+def _scenes(bench: Workbench, items_csv: Path, pairs: Sequence[Pair]) -> Scenes:
+    """What the clips show, where they are of the demonstration world; empty where it is not known of all of them."""
+    scenes = read_scenes(items_csv) if bench.demonstration else {}
+    return scenes if {p.clip for p in pairs} <= set(scenes) else {}
 
 
 def evaluation_json(found: Evaluation) -> dict[str, object]:

@@ -15,16 +15,17 @@ from srlite.records.dataset import Dataset, read_dataset
 from srlite.records.sides import Split
 from srlite.records.split import default_how, split_records
 from srlite.training.progress import Note, Tell, silent
+from srlite.video.check import refuse_unreadable
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
-    """What `train` leaves: the run's folder, steps taken, and whether the plan was completed."""
+    """What `train` leaves: the run's folder, steps taken, and which of them the adapter is. `complete`: the whole plan."""
 
     run: Path
     preset: str | None
     steps: int
-    rounds: int
+    chosen_step: int
     validation: float | None
     complete: bool
     demonstration: bool
@@ -37,7 +38,7 @@ def training_json(done: TrainingResult) -> dict[str, object]:
         "run": str(done.run),
         "preset": done.preset,
         "steps": done.steps,
-        "chosen_round": done.rounds,
+        "chosen_step": done.chosen_step,
         "validation": done.validation,
         "complete": done.complete,
         "demonstration": done.demonstration,
@@ -111,7 +112,7 @@ def train(
     settings (nested, as in config.toml) that win over the preset's. resume: take the run up again with its own settings.
     Raises UsageError, InputError, ModelError, DeviceError; nothing of a run is lost by any of them.
     """
-    deadline = time.monotonic() + 60 * max_minutes if max_minutes else None
+    deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
     name, settings = (None, None) if resume else settings_for(preset, over or {})
     if settings:  # before the clips are looked at: a missing model is told at once
         find_descriptor(settings.models.descriptor)
@@ -123,6 +124,8 @@ def train(
     from srlite.workbench import open_workbench
 
     check_place(run, resume=resume)
+    if settings:
+        refuse_unreadable([videos / r.clip for r in data.records], limit_s=settings.video.limit_s)
     with sole_owner(run):
         if resume:
             folder, split = take_up(run, data.catalogue, data.records)
@@ -133,18 +136,18 @@ def train(
         heard = _logged(folder, tell)
         for note in (*data.notes, *split.report.notes):
             heard(Note(note))
-        with open_workbench(settings, data.catalogue, videos=videos, adapter=None) as bench:
+        with open_workbench(settings, folder.catalogue(), videos=videos, adapter=None) as bench:
             trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
                 heard(Note(note))
             return TrainingResult(
-                run,
-                name,
-                trained.state.step,
-                trained.state.round,
-                trained.state.score,
-                trained.complete,
-                bench.demonstration,
+                run=run,
+                preset=name,
+                steps=trained.last.step,
+                chosen_step=trained.chosen.step,
+                validation=trained.chosen.score,
+                complete=trained.complete,
+                demonstration=bench.demonstration,
             )
 
 

@@ -1,13 +1,15 @@
 """A run on disk: what it holds, how it is begun, how it is taken up again.
 
     config.toml  catalogue.toml  split.csv  lock.json  log.txt  metrics.jsonl
-    rounds/001/01/{rollouts.jsonl, rewards.jsonl}     round 1, slice 1
-    checkpoints/000120/{adapter_model.safetensors, adapter_config.json, optimiser.safetensors, state.json, DONE}
+    rounds/001/0001/{rollouts.jsonl, rewards.jsonl}     round 1, slice 1
+    checkpoints/001-0001-000008/{adapter_model.safetensors, adapter_config.json, optimiser.safetensors, state.json, DONE}
+                                                      round, slice, steps: a slice without signal takes no step
     adapter/                                          the checkpoint that the validation part chose; its presence: finished
     evaluation.json
 
 All paths inside are relative, so a run may be moved. Files are for their owner only. A checkpoint is written beside its
-place and renamed when complete; DONE is its last file. One process at a time: `.lock` is held while training.
+place and renamed when complete; DONE is its last file. The newest is kept whole, of those before it only the adapters that
+were validated. One process at a time: `.lock` is held while training.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from safetensors.torch import load_file, save
 
 from srlite.config import Settings, read_settings, settings_toml
 from srlite.descriptor.load import Descriptor, load_adapter, save_adapter, trainable
+from srlite.descriptor.prompts import prompts_hash
 from srlite.errors import InputError, ModelError, UsageError
 from srlite.files import append_private, private_folder, sync_folder, write_private
 from srlite.judge.questions import questions_hash
@@ -42,30 +45,37 @@ class State:
     step: int
     round: int
     slice: int
-    threads: int
     score: float | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.round:03d}-{self.slice:04d}-{self.step:06d}"
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Which models and texts a run belongs to."""
+    """Which models and texts a run belongs to, and with how many threads it was begun."""
 
     descriptor: str
     descriptor_sha256: str
     judge: str
     judge_sha256: str
     questions_sha256: str
+    prompts_sha256: str
     demonstration: bool
+    threads: int
 
     @classmethod
-    def of(cls, bench: Workbench) -> Lock:
+    def of(cls, bench: Workbench, threads: int) -> Lock:
         return cls(
             bench.descriptor_model.id,
             bench.descriptor.base_sha256,
             bench.judge_model.id,
             bench.judge.sha256,
             questions_hash(),
+            prompts_hash(),
             bench.demonstration,
+            threads,
         )
 
 
@@ -93,13 +103,21 @@ class Run:
         return read_split(self.folder / "split.csv", records)
 
     def lock(self) -> Lock:
-        return Lock(**json.loads((self.folder / "lock.json").read_text(encoding="utf-8")))
+        path = self.folder / "lock.json"
+        try:
+            return Lock(**json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise ModelError(
+                f"it cannot be told which models the run belongs to: {error}",
+                where=str(path),
+                remedy="Restore the file from a copy of the run, or begin a new run.",
+            ) from None
 
     def write_lock(self, lock: Lock) -> None:
         write_private(self.folder / "lock.json", json.dumps(asdict(lock), indent=2) + "\n")
 
     def slice_folder(self, round_: int, slice_: int) -> Path:
-        return self.folder / "rounds" / f"{round_:03d}" / f"{slice_:02d}"
+        return self.folder / "rounds" / f"{round_:03d}" / f"{slice_:04d}"
 
     def log(self, text: str) -> None:
         append_private(self.folder / "log.txt", text + "\n")
@@ -108,11 +126,15 @@ class Run:
         append_private(self.folder / "metrics.jsonl", json.dumps(figures, allow_nan=False) + "\n")
 
     def metrics(self) -> list[dict[str, object]]:
+        """The lines of metrics.jsonl; a last line that a power cut left unfinished is not one."""
         path = self.folder / "metrics.jsonl"
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+        lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+        return [json.loads(line) for line in lines[:-1]]
 
     def keep_metrics_until(self, state: State) -> None:
-        """Drop lines of slices that were begun after `state`: they will be written again."""
+        """Drop the lines of slices after `state`: they will be written again."""
+        if not (self.folder / "metrics.jsonl").exists():
+            return
         kept = [m for m in self.metrics() if (m["round"], m["slice"]) <= (state.round, state.slice)]
         write_private(self.folder / "metrics.jsonl", "".join(json.dumps(m, allow_nan=False) + "\n" for m in kept))
 
@@ -120,12 +142,13 @@ class Run:
 
     def checkpoints(self) -> list[tuple[State, Path]]:
         """Complete ones, oldest first."""
-        folders = sorted(p.parent for p in (self.folder / "checkpoints").glob("*/DONE"))
-        return [(State(**json.loads((f / "state.json").read_text(encoding="utf-8"))), f) for f in folders]
+        folders = [p.parent for p in (self.folder / "checkpoints").glob("[!.]*/DONE")]
+        found = [(State(**json.loads((f / "state.json").read_text(encoding="utf-8"))), f) for f in folders]
+        return sorted(found, key=lambda c: (c[0].round, c[0].slice))
 
     def save_checkpoint(self, descriptor: Descriptor, optimiser: torch.optim.Optimizer, state: State) -> Path:
         """Raises DeviceError when the disk is full; earlier checkpoints are then untouched."""
-        place = self.folder / "checkpoints" / f"{state.round:03d}-{state.slice:02d}-{state.step:06d}"
+        place = self.folder / "checkpoints" / state.name
         beside = place.with_name(f".{place.name}.part")
         shutil.rmtree(beside, ignore_errors=True)
         private_folder(beside)
@@ -136,7 +159,21 @@ class Run:
         shutil.rmtree(place, ignore_errors=True)
         os.replace(beside, place)
         sync_folder(place.parent)
+        self._prune()
         return place
+
+    def write_state(self, state: State) -> None:
+        """Put a validation score into the checkpoint of that state."""
+        write_private(self.folder / "checkpoints" / state.name / "state.json", json.dumps(asdict(state)) + "\n")
+
+    def _prune(self) -> None:
+        """Of all but the newest checkpoint keep only adapters that were validated."""
+        for state, folder in self.checkpoints()[:-1]:
+            if state.score is None:
+                (folder / "DONE").unlink()  # first: a half-deleted checkpoint is none
+                shutil.rmtree(folder)
+            else:
+                (folder / "optimiser.safetensors").unlink(missing_ok=True)
 
     def restore(self, descriptor: Descriptor, optimiser: torch.optim.Optimizer) -> State | None:
         """Put the newest complete checkpoint into the descriptor and the optimiser."""
@@ -177,7 +214,7 @@ def check_place(folder: Path, *, resume: bool) -> None:
     """
     if resume and not (folder / "config.toml").is_file():
         raise InputError("there is no run to resume here", where=str(folder), remedy="Leave out --resume to begin one.")
-    if not resume and folder.exists() and (not folder.is_dir() or any(p.name != ".lock" for p in folder.iterdir())):
+    if not resume and folder.exists() and (not folder.is_dir() or _occupied(folder)):
         raise UsageError(
             "the run folder is not empty",
             where=str(folder),
@@ -185,13 +222,18 @@ def check_place(folder: Path, *, resume: bool) -> None:
         )
 
 
+def _occupied(folder: Path) -> bool:
+    """Anything there but what `begin` writes before a run has begun?"""
+    return any(path.name not in (".lock", "catalogue.toml", "split.csv") for path in folder.iterdir())
+
+
 def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) -> Run:
     """A new run in an empty or missing folder. Raises UsageError when something else is there."""
     check_place(folder, resume=False)
     run = Run(private_folder(folder))
-    write_private(folder / "config.toml", settings_toml(settings))
     write_catalogue(catalogue, folder / "catalogue.toml")
     write_split(split, folder / "split.csv")
+    write_private(folder / "config.toml", settings_toml(settings))  # last: with it the run has begun
     return run
 
 
@@ -210,13 +252,18 @@ def take_up(folder: Path, catalogue: Catalogue, records: Sequence[Record]) -> tu
     return run, run.split(records)
 
 
+def own(run: Run, bench: Workbench, threads: int) -> int:
+    """Write the lock of a fresh run, or check that of an old one; the threads that the run was begun with."""
+    if not (run.folder / "lock.json").exists() and not run.checkpoints():
+        run.write_lock(Lock.of(bench, threads))
+    check_lock(run, bench)
+    return run.lock().threads
+
+
 def check_lock(run: Run, bench: Workbench) -> None:
-    """The models of the workbench must be those the run was made with. Writes the lock of a fresh run."""
-    now = Lock.of(bench)
-    if not (run.folder / "lock.json").exists():
-        run.write_lock(now)
-        return
+    """The models and texts of the workbench must be those that the run was made with. Raises ModelError."""
     then = run.lock()
+    now = Lock.of(bench, then.threads)
     changed = [name for name in asdict(now) if getattr(now, name) != getattr(then, name)]
     if changed:
         raise ModelError(
@@ -246,6 +293,16 @@ def sole_owner(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+def finished_run(folder: Path) -> Run:
+    """The run in the folder. Raises ModelError when there is none, or when it has no adapter yet."""
+    if not (folder / "config.toml").is_file():
+        raise ModelError("there is no run here", where=str(folder), remedy="Train one: srlite train ITEMS_CSV VIDEOS --run DIR")
+    if not Run(folder).finished:
+        remedy = f"Go on with it: srlite train ITEMS_CSV VIDEOS --run {folder} --resume"
+        raise ModelError("this run is not finished: it has no adapter yet", where=str(folder), remedy=remedy)
+    return Run(folder)
+
+
 def newest_finished(root: Path) -> Run:
     """The run under `root` whose adapter is newest. Raises ModelError (exit 4) with the command that makes one."""
     runs = [Run(p.parent) for p in root.glob("*/adapter") if p.is_dir()]
@@ -264,7 +321,14 @@ def _optimiser_tensors(descriptor: Descriptor, optimiser: torch.optim.Optimizer)
 
 
 def _load_optimiser(descriptor: Descriptor, optimiser: torch.optim.Optimizer, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Raises ModelError when the state kept is not that of exactly these parameters (or of none: no step was taken)."""
+    names = {name for name, _ in trainable(descriptor)}
+    if tensors and {key.rpartition("/")[0] for key in tensors} != names:
+        raise ModelError(
+            "the optimiser's state belongs to other parameters than the adapter has now",
+            remedy="Resume with the versions of peft and transformers that the run was begun with.",
+        )
     for name, parameter in trainable(descriptor):
-        mine = {key.removeprefix(f"{name}/"): value for key, value in tensors.items() if key.startswith(f"{name}/")}
-        for key, value in mine.items():
+        for key in ("step", "exp_avg", "exp_avg_sq") if tensors else ():
+            value = tensors[f"{name}/{key}"]
             optimiser.state[parameter][key] = value if key == "step" else value.to(parameter.device)

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from srlite.judge.client import Judge
 from srlite.training.schedule import Slice
 from srlite.training.update import Update
 from srlite.types import Group, Reward
 
 
-def figures_of(
-    part: Slice,
-    groups: Sequence[Group],
-    rewards: Sequence[Sequence[Reward]],
-    update: Update,
-    score: float | None,
-    judge: Judge,
-) -> dict[str, object]:
+def figures_of(part: Slice, groups: Sequence[Group], rewards: Sequence[Sequence[Reward]], update: Update) -> dict[str, object]:
     """Means over all descriptions of the slice; a part that was asked of none, or unscored in all, is null."""
     flat = [(g.pair, r, w) for g, group in zip(groups, rewards, strict=True) for r, w in zip(g.rollouts, group, strict=True)]
 
@@ -29,23 +21,21 @@ def figures_of(
         "round": part.round,
         "slice": part.number,
         "pairs": len(groups),
+        "unreadable_pairs": len(part.pairs) - len(groups),
         "descriptions": len(flat),
         "reward": mean(lambda r: r.total),
         "outcome": mean(lambda r: r.outcome),
         "unrelated": mean(lambda r: r.unrelated),
         "relevance": mean(lambda r: r.relevance),
         "quality": mean(lambda r: r.quality),
-        "unscored_share": sum(w.total is None for _, _, w in flat) / len(flat),
-        "zero_signal_share": update.zero_signal / len(groups),
-        "length_tokens": sum(len(r.tokens) for _, r, _ in flat) / len(flat),
-        "cut_off_share": sum(not r.finished for _, r, _ in flat) / len(flat),
-        "distinct_share": len({(p.id, r.text) for p, r, _ in flat}) / len(flat),
+        "unscored_share": sum(w.total is None for _, _, w in flat) / max(1, len(flat)),
+        "zero_signal_share": update.zero_signal / max(1, len(groups)),
+        "length_tokens": sum(len(r.tokens) for _, r, _ in flat) / max(1, len(flat)),
+        "cut_off_share": sum(not r.finished for _, r, _ in flat) / max(1, len(flat)),
+        "distinct_share": len({(p.id, r.text) for p, r, _ in flat}) / max(1, len(flat)),
         "kl": update.kl,
         "clip_fraction": update.clipped,
         "gradient_norm": update.gradient_norm,
         "steps": update.steps,
         "skipped_steps": update.skipped_steps,
-        "cache_hits": judge.cache_hits,
-        "judge_tokens": judge.tokens_evaluated,
-        "validation": score,
     }

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
 
 from srlite.describing import prepare
-from srlite.descriptor.load import Descriptor, adapter_off, trainable
+from srlite.descriptor.load import Descriptor, adapter_off, checkpointing, trainable
 from srlite.descriptor.logprobs import packed_logprobs
 from srlite.descriptor.prompts import training_prompt
 from srlite.training.grpo import advantages, group_loss, totals
@@ -113,17 +114,18 @@ def _signal(bench: Workbench, group: Group, given: list[float], rewards: Sequenc
 
 def _backward(bench: Workbench, signal: _Signal, batch_pairs: int) -> tuple[float, float]:
     grpo = bench.settings.grpo
-    found = group_loss(
-        _packed(bench, signal.group),
-        signal.old,
-        signal.reference,
-        signal.advantages,
-        signal.scored,
-        clip=grpo.clip,
-        beta=grpo.beta,
-        ratio=grpo.ratio,
-    )
-    (found.loss / batch_pairs).backward()
+    with checkpointing(bench.descriptor) if bench.on_card else nullcontext():
+        found = group_loss(
+            _packed(bench, signal.group),
+            signal.old,
+            signal.reference,
+            signal.advantages,
+            signal.scored,
+            clip=grpo.clip,
+            beta=grpo.beta,
+            ratio=grpo.ratio,
+        )
+        (found.loss / batch_pairs).backward()
     return found.kl, found.clipped
 
 

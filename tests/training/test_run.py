@@ -4,6 +4,7 @@ import json
 import stat
 import subprocess
 import sys
+from dataclasses import asdict
 
 import pytest
 
@@ -11,7 +12,7 @@ from srlite.config import Settings, settings_from
 from srlite.errors import InputError, ModelError, UsageError
 from srlite.records.dataset import catalogue_of
 from srlite.records.sides import Split
-from srlite.training.run import Run, State, begin, newest_finished, sole_owner, take_up
+from srlite.training.run import Run, State, begin, finished_run, newest_finished, sole_owner, take_up
 from srlite.types import Record
 
 RECORDS = tuple(Record(f"{i}.mp4", "30_1", "pass" if i % 2 else "fail", child=f"c{i}", line=i + 2) for i in range(6))
@@ -69,7 +70,7 @@ def test_metrics_after_the_checkpoint_are_dropped_at_resume(tmp_path):
     run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
     for at in ((1, 1), (1, 2), (2, 1)):
         run.add_metrics({"round": at[0], "slice": at[1]})
-    run.keep_metrics_until(State(step=4, round=1, slice=2, threads=1))
+    run.keep_metrics_until(State(step=4, round=1, slice=2))
     assert [(m["round"], m["slice"]) for m in run.metrics()] == [(1, 1), (1, 2)]
 
 
@@ -88,26 +89,68 @@ def test_the_newest_finished_run_is_found(tmp_path):
     assert newest_finished(tmp_path).folder.name == "b"
 
 
+def put_checkpoint(run, state, *, done=True):
+    folder = run.folder / "checkpoints" / state.name
+    folder.mkdir(parents=True)
+    for name in ("adapter_model.safetensors", "optimiser.safetensors"):
+        (folder / name).write_text(str(state.step))
+    (folder / "state.json").write_text(json.dumps(asdict(state)))
+    if done:
+        (folder / "DONE").touch()
+    return folder
+
+
 def test_only_complete_checkpoints_count_and_the_best_validated_is_chosen(tmp_path):
     run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
-    for step, score, done in (
-        (4, None, True),
-        (8, 0.7, True),
-        (12, 0.9, True),
-        (16, 0.9, True),
-        (20, 0.8, True),
-        (24, 1.0, False),
-    ):
-        folder = run.folder / "checkpoints" / f"001-{step:02d}-{step:06d}"
-        folder.mkdir(parents=True)
-        (folder / "adapter_model.safetensors").write_text(str(step))
-        (folder / "state.json").write_text(json.dumps({"step": step, "round": 1, "slice": step, "threads": 1, "score": score}))
-        if done:
-            (folder / "DONE").touch()
+    for round_, score in ((1, None), (2, 0.7), (3, 0.9), (4, 0.9), (5, 0.8)):
+        put_checkpoint(run, State(step=4 * round_, round=round_, slice=1, score=score))
+    put_checkpoint(run, State(step=24, round=6, slice=1, score=1.0), done=False)
+    put_checkpoint(run, State(step=28, round=7, slice=1, score=1.0)).rename(run.folder / "checkpoints" / ".007.part")
     assert [state.step for state, _ in run.checkpoints()] == [4, 8, 12, 16, 20]
     assert not run.finished
     assert run.finish().step == 16
     assert run.finished and (run.adapter / "adapter_model.safetensors").read_text() == "16"
+
+
+def test_the_hundredth_slice_comes_after_the_ninety_ninth(tmp_path):
+    run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
+    for slice_ in (100, 9, 99, 10000):
+        put_checkpoint(run, State(step=slice_, round=1, slice=slice_))
+    assert [state.slice for state, _ in run.checkpoints()] == [9, 99, 100, 10000]
+    assert run.finish().slice == 10000
+
+
+def test_a_line_that_a_power_cut_left_unfinished_is_not_read(tmp_path):
+    run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
+    run.add_metrics({"round": 1, "slice": 1})
+    with (run.folder / "metrics.jsonl").open("a") as out:
+        out.write('{"round": 1, "sli')
+    run.keep_metrics_until(State(step=4, round=1, slice=1))
+    run.add_metrics({"round": 1, "slice": 2})
+    assert [m["slice"] for m in run.metrics()] == [1, 2]
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", '{"judge": 1}'])
+def test_a_run_without_a_readable_lock_belongs_to_no_model(tmp_path, content):
+    run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
+    if content is not None:
+        (run.folder / "lock.json").write_text(content)
+    with pytest.raises(ModelError, match=r"lock\.json"):
+        run.lock()
+
+
+def test_an_unfinished_run_names_resume(tmp_path):
+    run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
+    with pytest.raises(ModelError, match="--resume"):
+        finished_run(run.folder)
+    with pytest.raises(ModelError, match="no run here"):
+        finished_run(tmp_path)
+
+
+def test_a_run_killed_while_it_began_can_be_begun_again(tmp_path):
+    run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
+    (run.folder / "config.toml").unlink()
+    assert begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT).settings() == Settings()
 
 
 def test_a_second_process_is_kept_out_and_a_dead_one_is_not(tmp_path):

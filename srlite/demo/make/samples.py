@@ -28,7 +28,7 @@ from srlite.records.catalogue import Catalogue
 from srlite.types import Frames, Item
 
 SAMPLES_WORLD = 5
-CLIPS_PER_CELL = 8
+CLIPS_PER_CELL = 3
 GROUP = 12
 MOST_TOKENS = 40
 OWN_SHARE = 0.5
