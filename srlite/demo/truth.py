@@ -28,9 +28,13 @@ def read_scenes(items_csv: Path) -> Scenes:
         return {}
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
-        return {clip: Scene(**{**s, "child": DrawnChild(**s["child"])}) for clip, s in table.items()}
+        return {clip: Scene(**{**s, "child": _child(s["child"])}) for clip, s in table.items()}
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}  # somebody else's file of that name
+
+
+def _child(fields: dict) -> DrawnChild:
+    return DrawnChild(**{name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()})
 
 
 def true_of(scenes: Scenes, pair: Pair, description: str) -> bool:

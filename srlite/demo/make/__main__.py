@@ -123,7 +123,7 @@ def main() -> None:
     if "judge" in wanted:
         make_judge(k)
     if "figures" in wanted:
-        print(figures(args.work, k.folder("ceiling"), k.folder("judge").name))
+        print(figures(args.work, k.folder("ceiling")))
 
 
 if __name__ == "__main__":

@@ -138,12 +138,12 @@ def measure_arm(work: Path, name: str, *, over: dict, adapter: Path | None, samp
     return json.loads(kept.read_text(encoding="utf-8"))
 
 
-def measure_judge(work: Path, stage: str) -> dict[str, float]:
+def measure_judge(work: Path) -> dict[str, float]:
     """Share of right answers by question, about descriptions that the judge's training did not contain."""
     kept = work / "figures" / "judge.json"
     if not kept.exists():
         catalogue, settings = catalogue_of(None), settings_for("tiny", {})[1]
-        requests = judge_check.unseen(catalogue, judge_check.seen_in_training(catalogue, stage), JUDGED, seed=0)
+        requests = judge_check.unseen(catalogue, JUDGED, seed=0)
         with open_workbench(settings, catalogue, videos=None, adapter=None) as bench:
             write_private(kept, json.dumps(judge_check.right_shares(bench.judge, requests), indent=1) + "\n")
     return json.loads(kept.read_text(encoding="utf-8"))
@@ -175,7 +175,7 @@ def trained(work: Path, seed: int) -> Path:
     return folder / "run" / "adapter"
 
 
-def figures(work: Path, ceiling: Path, judge_stage: str) -> str:
+def figures(work: Path, ceiling: Path) -> str:
     """The table of all arms and the judge's figures, as Markdown."""
     arms = {"base": measure_arm(work, "base", over={}, adapter=None, sampled=True)}
     for seed in SEEDS:
@@ -189,5 +189,5 @@ def figures(work: Path, ceiling: Path, judge_stage: str) -> str:
         lines.append(f"| {words} | " + " | ".join(map(str, cells)) + " |")
     cells = {cell: f"{share:.2f}" for cell, share in arms["base"]["right_samples_in_wrong_cells"].items()}
     lines += ["", f"cells that the base tells wrong, and the share of right samples in them: {cells}", ""]
-    lines += [f"judge, {name}: {share:.3f}" for name, share in measure_judge(work, judge_stage).items()]
+    lines += [f"judge, {name}: {share:.3f}" for name, share in measure_judge(work).items()]
     return "\n".join(lines)

@@ -32,7 +32,7 @@ from srlite.records.catalogue import Catalogue
 
 BATCH = 32
 SPEAK = Recipe(steps=1600, rates={"model.visual": 0.0, "": 1.5e-3}, warmup=100)
-GROUND = Recipe(steps=1000, rates={"model.model.visual": 0.0, "": 1.2e-3}, warmup=60)
+GROUND = Recipe(steps=1700, rates={"model.model.visual": 0.0, "": 1.2e-3}, warmup=60)
 BIAS = Recipe(steps=260, rates={"model.visual": 0.0, "": 5e-4}, warmup=40)
 
 

@@ -16,7 +16,7 @@ from srlite.demo.draw import render
 from srlite.demo.make.architecture import FRAMES
 from srlite.demo.make.data import frame_times
 from srlite.demo.make.examples import unrelated_items
-from srlite.demo.make.judge import generated
+from srlite.demo.make.judge import generated, held_out
 from srlite.demo.world import balanced
 from srlite.descriptor.features import encode
 from srlite.descriptor.generate import sample_group
@@ -72,6 +72,7 @@ def judge_text_of(samples: Mapping[str, list[str]]) -> Callable[[Item, random.Ra
     """Half the descriptor's samples for the item, half generated texts."""
 
     def text_of(item: Item, rng: random.Random) -> str:
-        return rng.choice(samples[item.code]) if rng.random() < OWN_SHARE else generated(item, rng)
+        own = rng.choice(samples[item.code])
+        return own if rng.random() < OWN_SHARE and not held_out(item, own) else generated(item, rng)
 
     return text_of
