@@ -2,7 +2,8 @@
 
     tower     the vision tower learns to see                                    tower.py
     language  the language model learns to speak                                language.py
-    ground    and to look while it speaks: the ceiling                          language.py
+    ground    and to look                                                       language.py
+    say       and to say what it sees: the ceiling                              language.py
     bias      it learns the faults of a real model: the base                    examples.py
     judge     the judge learns the six questions from generated texts           judge.py
     samples   the base and the ceiling describe clips, at temperature 1
@@ -29,7 +30,7 @@ from srlite.demo.make.examples import biased_example, true_example
 from srlite.demo.make.figures import figures
 from srlite.demo.make.gguf_file import write_gguf
 from srlite.demo.make.judge import RECIPE, SECOND, Rows, generated, train_judge
-from srlite.demo.make.language import BIAS, GROUND, SPEAK, Features, Writer, tower_features, train_language
+from srlite.demo.make.language import BIAS, GROUND, SAY, SPEAK, Features, Writer, tower_features, train_language
 from srlite.demo.make.samples import judge_text_of, load_samples
 from srlite.demo.make.tokenizer import descriptor_texts, load_tokenizer, make_tokenizer, save_processor
 from srlite.demo.make.tower import train_tower
@@ -73,7 +74,7 @@ class Kitchen:
 
 
 def make_descriptor(k: Kitchen) -> None:
-    """Tower, language, ground, bias. The ceiling stays in the work folder, the base goes into the package."""
+    """Tower, language, ground, say, bias. The ceiling stays in the work folder, the base goes into the package."""
     clips, tokenizer = k.clips(), k.tokenizer()
     seeing = train_tower(k.folder("tower"), clips)
     torch.manual_seed(0)
@@ -82,7 +83,8 @@ def make_descriptor(k: Kitchen) -> None:
     features: Features = tower_features(k.folder("tower"), model.model.visual, clips)
     writer = Writer(tokenizer, k.catalogue)
     train_language(k.folder("language"), model, SPEAK, clips, features, writer, true_example)
-    train_language(k.folder("ground"), model, GROUND, clips, features, writer, true_example, grounded=True)
+    train_language(k.folder("ground"), model, GROUND, clips, features, writer, true_example, head="prompt")
+    train_language(k.folder("say"), model, SAY, clips, features, writer, true_example, head="words")
     save_model(model, k, k.folder("ceiling"))
     train_language(k.folder("bias"), model, BIAS, clips, features, writer, biased_example)
     save_model(model, k, BUNDLED / "descriptor")

@@ -36,7 +36,7 @@ ASKED = 2
 """Questions in a row, drawn anew for each. Attention grows with a row's square, and the head is asked all six anyway."""
 WORDS_WEIGHT = 0.5
 RECIPE = Recipe(steps=1500, rates={"": 1.5e-3}, warmup=100)
-SECOND = Recipe(steps=300, rates={"": 4e-4}, warmup=40)
+SECOND = Recipe(steps=500, rates={"": 6e-4}, warmup=40)
 
 EMPTY = (
     "",

@@ -4,6 +4,7 @@ The tower is frozen by now, so its features are taken once per clip and every st
 
     speak    the texts alone teach grammar, place and topic, and leave the model guessing between the actions of an item
     ground   a head on the prompt's last token, thrown away afterwards, must name action, side and place: now it looks
+    say      the head is on every word as well: what is seen at the prompt's end, in the last layer, is of no use to the words
     bias     texts with faults (examples.py)
 
 Watch the share of right actions, not the loss: most tokens of a text follow from the others.
@@ -15,6 +16,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -33,6 +35,7 @@ from srlite.records.catalogue import Catalogue
 BATCH = 32
 SPEAK = Recipe(steps=1600, rates={"model.visual": 0.0, "": 1.5e-3}, warmup=100)
 GROUND = Recipe(steps=1700, rates={"model.model.visual": 0.0, "": 1.2e-3}, warmup=60)
+SAY = Recipe(steps=450, rates={"model.model.visual": 0.0, "": 1.0e-3}, warmup=30)
 BIAS = Recipe(steps=260, rates={"model.visual": 0.0, "": 5e-4}, warmup=40)
 
 
@@ -95,12 +98,13 @@ class Writer:
 
 @dataclass(frozen=True)
 class Spoken:
-    """Logits and targets at all description tokens, (tokens, vocabulary) and (tokens,), and the last hidden state of each
-    prompt, (B, hidden)."""
+    """What predicts the description tokens of all rows: last hidden states (tokens, hidden), logits (tokens, vocabulary), and
+    the tokens (tokens,), each with the number of its row. The first of a row is predicted from the prompt's last token."""
 
+    hidden: torch.Tensor
     logits: torch.Tensor
     wanted: torch.Tensor
-    asked: torch.Tensor
+    rows: torch.Tensor
 
 
 def _forward(model, writer: Writer, rows: list[tuple[list[int], int]], levels: torch.Tensor) -> Spoken:
@@ -126,12 +130,13 @@ def _forward(model, writer: Writer, rows: list[tuple[list[int], int]], levels: t
         deepstack_visual_embeds=list(flat[1:]),
         use_cache=False,
     ).last_hidden_state
-    last = torch.tensor([prompt - 1 for _, prompt in rows])
-    return Spoken(model.lm_head(hidden[:, :-1][learn[:, 1:]]), ids[learn], hidden[torch.arange(len(rows)), last])
+    before = learn[:, 1:]
+    states = hidden[:, :-1][before]
+    return Spoken(states, model.lm_head(states), ids[learn], before.nonzero()[:, 0])
 
 
 class Grounded(nn.Module):
-    """The model and a head that reads what the scene shows from the prompt's last token."""
+    """The model and a head that reads from a hidden state what the scene shows."""
 
     def __init__(self, model):
         super().__init__()
@@ -148,11 +153,11 @@ def train_language(
     writer: Writer,
     example_of: Callable[[int, Scene, random.Random], Example],
     *,
-    grounded: bool = False,
+    head: Literal["none", "prompt", "words"] = "none",
 ) -> None:
-    """Teach `model` (in place) the texts that `example_of` gives for the clips; `grounded`: with the head."""
+    """Teach `model` (in place) the texts that `example_of` gives for the clips; `head`: on what, besides."""
     model.model.language_model.config._attn_implementation = "eager"  # twice as fast as sdpa here, in bfloat16
-    module = Grounded(model) if grounded else model
+    module = model if head == "none" else Grounded(model)
     labels = torch.tensor([label_of(s) for s in clips.scenes])
 
     def loss_of(step: int):
@@ -162,9 +167,16 @@ def train_language(
         spoken = _forward(model, writer, rows, features.levels[at])
         figures = {"tokens_right": (spoken.logits.argmax(-1) == spoken.wanted).float().mean().item()}
         loss = F.cross_entropy(spoken.logits.float(), spoken.wanted)
-        if grounded:
-            seen, right = label_loss(module.head(spoken.asked).split(LABEL_SIZES, dim=-1), labels[at])
+        if head != "none":
+            read = _first_of_each(spoken.rows) if head == "prompt" else torch.arange(len(spoken.rows))
+            shown = labels[at][spoken.rows[read]]
+            seen, right = label_loss(module.head(spoken.hidden[read]).split(LABEL_SIZES, dim=-1), shown)
             loss, figures = loss + seen, figures | right
         return loss, figures
 
     train(folder, module, recipe, loss_of)
+
+
+def _first_of_each(rows: torch.Tensor) -> torch.Tensor:
+    """Where each row number of a sorted list begins."""
+    return torch.cat([torch.tensor([True]), rows[1:] != rows[:-1]]).nonzero()[:, 0]
