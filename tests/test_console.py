@@ -1,0 +1,72 @@
+"""What is printed: text of users and models is shown, never obeyed, at any width."""
+
+import pytest
+
+from srlite.console import Screen, plain
+from srlite.errors import InputError
+
+HOSTILE = "The [b]child[/b] \x1b[31mwalks\x07 \u202ebackward [/]"
+DOCUMENT = {
+    "clip": {"path": f"videos/{HOSTILE.replace('/', '')}.mp4"},
+    "item": {"code": "[/b]", "name": HOSTILE, "criterion": HOSTILE},
+    "description": HOSTILE,
+    "decision": None,
+    "verdicts": {
+        name: {"answer": "unscored", "probability": None}
+        for name in ("evidence", "met", "relevant", "well_formed", "abstains", "echo")
+    },
+    "warnings": [HOSTILE],
+    "demonstration": True,
+}
+
+
+def shown(capsys):
+    found = capsys.readouterr()
+    return found.out + found.err
+
+
+@pytest.mark.parametrize("columns", ["20", "100"])
+def test_markup_and_control_characters_are_text(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    screen = Screen()
+    screen.assessment(DOCUMENT)
+    screen.error(InputError(HOSTILE, where=HOSTILE, remedy=HOSTILE))
+    screen.note(HOSTILE)
+    screen.table("t", ("a",), [(HOSTILE,)])
+    text = shown(capsys)
+    assert "[b]" in text and "[/]" in text
+    assert not set(text) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_a_missing_decision_is_said_not_guessed(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    Screen().assessment(DOCUMENT)
+    text = shown(capsys)
+    assert "no decision (unscored)" in text and "demonstration model" in text and "not a diagnostic device" in text
+
+
+def test_an_item_code_that_looks_like_markup_is_a_code(capsys):
+    figures = {"recall": None, "precision": 1.0}
+    arm = {
+        "accuracy": {"value": None, "low": None, "high": None, "n": 0},
+        "items": {"[/b]": figures},
+        "items_recall_above_half": 0,
+        "length_tokens": None,
+    }
+    Screen().evaluation({"demonstration": False, "arms": {"adapted": arm}})
+    text = shown(capsys)
+    assert "[/b]" in text and "n/a" in text
+
+
+def test_quiet_silences_all_but_errors(capsys):
+    screen = Screen(quiet=True)
+    screen.note("a note")
+    screen.say("a sentence")
+    screen.error(InputError("wrong"))
+    found = capsys.readouterr()
+    assert found.out == "" and "wrong" in found.err and "note" not in found.err and "sentence" not in found.err
+
+
+def test_plain_keeps_what_can_be_read():
+    assert plain("走路 é\nline") == "走路 é\nline"
+    assert plain("a\x00b\u2066c") == "a\ufffdb\ufffdc"
