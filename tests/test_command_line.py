@@ -75,6 +75,14 @@ def test_the_title_page(run_cli, examples, watched, tmp_path):
     panel = run_cli("assess", "clip.mp4", "--item", "18_4", cwd=tmp_path, env=env)
     assert panel.returncode == 0 and "not a diagnostic device" in panel.stdout
     assert " ".join(document["description"].split()[:3]) in panel.stdout
+    (tmp_path / "bad.mp4").write_text("no video")
+    both = run_cli("assess", "bad.mp4", "clip.mp4", "gone.mp4", "--item", "18_4", "--jsonl", cwd=tmp_path, env=env)
+    assert both.returncode == 6, both.stderr
+    (line,) = both.stdout.splitlines()
+    assert json.loads(line)["clip"]["path"] == "clip.mp4"
+    assert all(name in both.stderr for name in ("bad.mp4", "gone.mp4", "2 of 3 clips"))
+    alone = run_cli("assess", "bad.mp4", "--item", "18_4", "--json", cwd=tmp_path, env=env)
+    assert alone.returncode == 3 and alone.stdout == "" and "fault of srlite" not in alone.stderr
     assert not log.exists(), log.read_text()
 
 
