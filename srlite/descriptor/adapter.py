@@ -69,7 +69,8 @@ def _check_placement(model: PeftModel, where: str) -> None:
 def write_adapter(model: PeftModel, base_sha256: str, folder: Path) -> None:
     """Write the adapter into `folder` (created when missing). Raises DeviceError."""
     tensors = {k: v.contiguous().cpu() for k, v in _tensors(model).items()}
-    write_private(folder / WEIGHTS, save(tensors, metadata={"format": "pt", "base_sha256": base_sha256}))
+    # one entry: of several, safetensors writes the order by chance, and equal adapters would be unequal files
+    write_private(folder / WEIGHTS, save(tensors, metadata={"base_sha256": base_sha256}))
     settings = model.peft_config["default"].to_dict()
     # PEFT notes the path of the base model, which would tell where the clinic keeps its files
     settings |= {"base_model_name_or_path": None, "inference_mode": True}

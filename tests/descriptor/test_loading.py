@@ -258,3 +258,10 @@ def test_processor_of_another_model_is_refused(broken, make):
         path.write_text(path.read_text().replace('"patch_size": 16', '"patch_size": 14'))
     with pytest.raises(ModelError, match="video processor"):
         make.load(broken)
+
+
+def test_equal_adapters_are_equal_files(adapted, tmp_path):
+    """safetensors puts several entries of metadata in an order of chance, process by process and call by call."""
+    for name in range(8):
+        save_adapter(adapted, tmp_path / str(name))
+    assert len({(tmp_path / str(name) / "adapter_model.safetensors").read_bytes() for name in range(8)}) == 1
