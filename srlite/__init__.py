@@ -2,6 +2,7 @@
 
 The jobs are plain functions, for notebooks as for the command line:
 
+    srlite.check(items_csv, videos)                     -> Check
     srlite.train(items_csv, videos, run=...)            -> TrainingResult
     srlite.evaluate(items_csv, videos, run=...)         -> Evaluation
     srlite.assess([clip], "30_1", run=...)              -> iterator of Assessment or Failed
@@ -16,6 +17,7 @@ import importlib
 __version__ = "0.1.0"
 
 _JOBS = {
+    "check": "srlite.checking",
     "train": "srlite.training.job",
     "evaluate": "srlite.evaluation.protocol",
     "assess": "srlite.assessing",

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from srlite.errors import DeviceError, Findings, Interrupted, SrliteError, UsageError
+from srlite.errors import DeviceError, Findings, InputError, Interrupted, SrliteError, UsageError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -121,6 +121,60 @@ def _quiet_libraries() -> None:
 
 @app.command()
 @_guarded
+def check(
+    items_csv: ItemsCsv,
+    videos: Videos,
+    catalogue: CatalogueFile = None,
+    split: Annotated[How | None, typer.Option(help="The split that is counted. Default: as train would choose.")] = None,
+    rows_only: Annotated[bool, typer.Option("--rows-only", help="Check the rows, leave the clips unread.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List the clips that are fine, too.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
+) -> None:
+    """Check every row and every clip before anything heavy is loaded, on the grounds on which train refuses them."""
+    from srlite.checking import check as check_data
+    from srlite.checking import check_json
+
+    with screen.bar() as bar:
+        found = check_data(
+            items_csv,
+            videos,
+            catalogue=catalogue,
+            how=split and split.value,
+            rows_only=rows_only,
+            tick=lambda done, total: bar.show("read clips", done, total),
+        )
+    document = check_json(found)
+    screen.json(document) if json else screen.check(document, everything=everything)
+    if found.problems:
+        raise InputError(f"{len(found.problems)} problems in the rows", where=str(items_csv), remedy=found.remedy)
+    if found.refused:
+        raise Findings(f"{len(found.refused)} of {len(found.clips)} clips cannot be read", remedy="The reasons stand above.")
+
+
+@app.command()
+@_guarded
+def init(
+    folder: Annotated[Path, typer.Argument(help="An empty or missing folder.", show_default=False)],
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
+) -> None:
+    """Begin: an items.csv to fill in, a commented srlite.toml, and a page on how to film and label."""
+    from srlite.starter import begin
+
+    for path in begin(folder):
+        screen.out.print(str(path), markup=False, soft_wrap=True)
+    screen.say(f"next: put the clips into {folder / 'videos'} and fill in {folder / 'items.csv'}, then")
+    screen.say(f"srlite check {folder / 'items.csv'} {folder / 'videos'} --catalogue {folder / 'items.toml'}")
+
+
+@app.command()
+@_guarded
 def train(
     items_csv: ItemsCsv,
     videos: Videos,
@@ -129,6 +183,9 @@ def train(
     ] = None,
     run: RunDir = None,
     catalogue: CatalogueFile = None,
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings (TOML). Default: srlite.toml beside ITEMS_CSV, if it is there.")
+    ] = None,
     descriptor: Annotated[str | None, typer.Option(help="A descriptor: a name of models.toml or a folder.")] = None,
     judge: Annotated[str | None, typer.Option(help="A judge: a name of models.toml or a GGUF file.")] = None,
     split: Annotated[How | None, typer.Option(help="How test children are chosen. Default: by child.")] = None,
@@ -153,7 +210,7 @@ def train(
     _quiet_libraries()
     from srlite.training import job
 
-    over = _settings(
+    options = _settings(
         {
             ("seed",): seed,
             ("models", "descriptor"): descriptor,
@@ -164,12 +221,13 @@ def train(
             ("schedule", "mismatched_share"): mismatched_share,
         }
     )
-    if resume and (run is None or over or preset):
+    if resume and (run is None or options or preset or settings):
         raise UsageError(
             "--resume goes on with the settings that the run was begun with",
             remedy="Give --run DIR, and none of --preset, --seed, --descriptor, --judge, --split, --rounds, "
-            "--mismatched-share, --four-bit.",
+            "--mismatched-share, --four-bit, --settings.",
         )
+    over = {} if resume else _over(settings, items_csv, options, screen)
     if dry_run:
         plan = job.plan(items_csv, videos, preset=preset, catalogue=catalogue, over=over)
         screen.json(plan) if json else screen.table("Plan", ("", ""), [(k, str(v)) for k, v in plan.items() if k != "schema"])
@@ -190,6 +248,17 @@ def train(
     document = job.training_json(done)
     screen.json(document) if json else screen.training(document)
     screen.say(f"next: srlite evaluate {items_csv} {videos} --run {done.run} --compare base")
+
+
+def _over(settings: Path | None, items_csv: Path, options: dict[str, object], screen) -> dict[str, object]:
+    """The settings file's settings, with those of the command line on top."""
+    from srlite.config import merged, read_overrides
+
+    beside = items_csv.with_name("srlite.toml")
+    if settings is None and beside.is_file():
+        settings = beside
+        screen.say(f"settings: {beside}")
+    return merged(read_overrides(settings), options) if settings else options
 
 
 def _settings(given: dict[tuple[str, ...], object]) -> dict[str, object]:
@@ -365,7 +434,7 @@ def _not_built(name: str) -> Callable:
 
 
 _ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
-for _name in ("init", "check", "report", "export", "doctor", "purge"):
+for _name in ("report", "export", "doctor", "purge"):
     app.command(_name, context_settings=_ANYTHING)(_not_built(_name))
 for _name in ("pull", "verify", "import", "export"):
     models_app.command(_name, context_settings=_ANYTHING)(_not_built(f"models {_name}"))

@@ -6,6 +6,8 @@ its settings in config.toml and is resumed with the same.
 
 from __future__ import annotations
 
+import inspect
+import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -84,7 +86,7 @@ class Schedule(_Part):
 
 
 class SplitSettings(_Part):
-    """`how` None: by child when there is a child column, per item otherwise."""
+    """`how`: child, per-item, site or column; without it by child when there is a child column, per item otherwise."""
 
     how: How | None = None
     test_fraction: Share = 0.10
@@ -119,9 +121,10 @@ class Cache(_Part):
 
 
 class Settings(_Part):
+    """Everything random follows from `seed`. `threads` of the descriptor and of the judge; 0: the cores of this machine."""
+
     seed: Annotated[int, Field(ge=0)] = 0
     threads: Annotated[int, Field(ge=0)] = 0
-    """CPU threads of the descriptor and of the judge; 0: the cores of this machine."""
     video: Video = Video()
     models: Models = Models()
     sampling: Sampling = Sampling()
@@ -143,7 +146,7 @@ def settings_from(values: Mapping[str, object], *, where: str) -> Settings:
         raise InputError(
             f"setting {name}: {first['msg']}",
             where=where,
-            remedy="See srlite/config.py for every setting, its meaning and its default.",
+            remedy="`srlite init DIR` writes an srlite.toml with every setting, its meaning and its default.",
         ) from None
 
 
@@ -153,6 +156,35 @@ def read_settings(path: Path) -> Settings:
         return settings_from(tomllib.loads(path.read_text(encoding="utf-8")), where=str(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"the settings cannot be read: {error}", where=str(path)) from None
+
+
+def read_overrides(path: Path) -> dict[str, object]:
+    """Settings of a file that names only some (srlite.toml), checked. Raises InputError naming the file and the setting."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"the settings cannot be read: {error}", where=str(path)) from None
+    settings_from(values, where=str(path))
+    return values
+
+
+def settings_template() -> str:
+    """Every setting with its default, commented out, and what it means: the srlite.toml of `srlite init`."""
+    parts = {n: v for n, v in Settings() if isinstance(v, _Part)}
+    plain = Settings().model_dump(mode="json", exclude=set(parts))
+    lines = [f"# {line}" for line in _meaning(Settings)] + _commented(plain)
+    for name, part in parts.items():
+        lines += ["", f"[{name}]", *(f"# {line}" for line in _meaning(type(part))), *_commented(part.model_dump(mode="json"))]
+    return "\n".join(lines) + "\n"
+
+
+def _meaning(part: type[BaseModel]) -> list[str]:
+    return inspect.cleandoc(part.__doc__ or "").replace("`", "").splitlines()
+
+
+def _commented(values: Mapping[str, object]) -> list[str]:
+    """One line a setting; a list or table on one line too, so that taking away the # is enough."""
+    return [f"#{name} = {json.dumps(value)}" if value is not None else f"#{name} =" for name, value in values.items()]
 
 
 def settings_toml(settings: Settings) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from srlite.errors import SrliteError
-from srlite.training.progress import Event, Note, SliceDone
+from srlite.escape import plain
+from srlite.training.progress import Event, Note, Reading, SliceDone
 
 _COLOUR = {"pass": "green", "fail": "red", "unable_to_assess": "yellow", None: "magenta"}
 _WORDS = {
@@ -28,11 +30,6 @@ _WORDS = {
 }
 NOT_A_DEVICE = "An observation aid for research and pilots, not a diagnostic device. Watch the clip; overrule where needed."
 DEMONSTRATION = "demonstration model"
-
-
-def plain(text: str) -> str:
-    """`text` without anything that a terminal would obey: control and direction characters become U+FFFD."""
-    return "".join(c if c.isprintable() or c in "\n" else "\ufffd" for c in text)
 
 
 class Screen:
@@ -136,6 +133,31 @@ class Screen:
             table.add_row(Text(plain(code)), *cells)
         self.out.print(table)
 
+    # ---- check ------------------------------------------------------------------------------------------------------
+
+    def check(self, document: Mapping, *, everything: bool) -> None:
+        """Problems of the rows, or the items; then the clips that are worth a look (`everything`: all of them)."""
+        if document["problems"]:
+            rows = [(str(p["line"] or ""), p["column"] or "", p["text"]) for p in document["problems"]]
+            self.table(f"{len(rows)} problems in the rows", ("line", "column", "what is wrong"), rows)
+        if document["items"]:
+            self.table(
+                f"{document['records']} records",
+                ("item", "name", "pass", "fail", "children", "in test", "testable"),
+                [_item_row(i) for i in document["items"]],
+            )
+        clips = document["clips"]
+        shown = clips if everything else [c for c in clips if c["action"] != "ok"]
+        if shown:
+            self.table("Clips", ("clip", "what it is", "action"), [_clip_row(c) for c in shown])
+        counts = Counter(c["action"] for c in clips)
+        if clips:
+            listed = "" if everything or len(shown) == len(clips) else " (not listed: --all lists them)"
+            others = f"{counts['warning']} with a warning, {counts['refused']} refused"
+            self.out.print(f"{len(clips)} clips: {counts['ok']} ok{listed}, {others}", markup=False)
+        for note in document["notes"]:
+            self.note(note)
+
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table = Table(title=title)
         for column in columns:
@@ -156,6 +178,31 @@ _QUESTION_WORDS = {
     "abstains": "declines to assess",
     "echo": "only echoes the criterion",
 }
+
+
+def _item_row(i: Mapping) -> tuple[str, ...]:
+    counts = (str(i[name]) for name in ("passed", "failed", "children"))
+    in_test = f"{i['test_passed']} + {i['test_failed']}"
+    return (i["code"], i["name"], *counts, in_test, f"no: {i['untestable']}" if i["untestable"] else "yes")
+
+
+def _clip_row(c: Mapping) -> tuple[str, str, str]:
+    action = f"{c['action']}: {'; '.join(c['said'])}" if c["said"] else c["action"]
+    return c["clip"], _clip_words(c["info"]) if c["info"] else "", action
+
+
+def _clip_words(info: Mapping) -> str:
+    """A clip in one line, so that the table fits a narrow terminal."""
+    declared = f" of {info['frames_declared']}" if info["frames_declared"] else ""
+    parts = [
+        f"{info['codec']} {info['width']}x{info['height']}",
+        "HDR" if info["hdr"] else "",
+        f"turned {info['rotation']}°" if info["rotation"] else "",
+        f"{_number(info['fps'], 2)} fps" + (" (varies)" if info["variable"] else ""),
+        f"{info['duration_s']:.1f} s",
+        f"{info['frames']}{declared} frames",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -199,6 +246,8 @@ class Bar:
             self._screen.note(event.text)
         elif isinstance(event, SliceDone):
             self._screen.say(_slice_line(event.figures, event.left_s))
+        elif isinstance(event, Reading):
+            self.show("read clips", event.done, event.total)
         else:
             where = f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}"
             self.show(where, event.done, event.total)

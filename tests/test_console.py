@@ -2,8 +2,9 @@
 
 import pytest
 
-from srlite.console import Screen, plain
+from srlite.console import Screen
 from srlite.errors import InputError
+from srlite.escape import plain
 
 HOSTILE = "The [b]child[/b] \x1b[31mwalks\x07 \u202ebackward [/]"
 DOCUMENT = {

@@ -27,6 +27,7 @@ OWNERS = {
 LEVELS = {
     "errors": 0,
     "types": 0,
+    "escape": 0,
     "files": 1,
     "config": 1,
     "records": 2,
@@ -40,6 +41,8 @@ LEVELS = {
     "training": 7,
     "evaluation": 8,
     "assessing": 8,
+    "checking": 8,
+    "starter": 8,
     "console": 9,
     "demo": 10,
     "cli": 11,

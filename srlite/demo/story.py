@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from srlite.assessing import Failed, assess, assessment_json
-from srlite.console import DEMONSTRATION, Screen, plain
+from srlite.console import DEMONSTRATION, Screen
 from srlite.demo.clips import write_dataset
 from srlite.demo.world import ITEMS, clinic
 from srlite.describing import Decided
 from srlite.errors import SrliteError, UsageError
+from srlite.escape import plain
 from srlite.evaluation.protocol import Evaluation, evaluate, evaluation_json
 from srlite.training.job import train
 

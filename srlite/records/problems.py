@@ -1,6 +1,6 @@
 """Gathers everything that is wrong with one file, so that a clinic mends it in one go.
 
-`Problems` is the one mutable thing of this room: readers add to it while they go, and one InputError at the
+`Problems` is the one mutable thing of this room: readers add to it while they go, and one RowProblems at the
 end lists the first `LISTED` by line, counts the rest, and gives each remedy once.
 """
 
@@ -33,6 +33,14 @@ class Problem:
         return f"{place}: {self.text}" if place else self.text
 
 
+class RowProblems(InputError):
+    """Everything that is wrong with one file: the message lists the first of them, `found` has all, by line."""
+
+    def __init__(self, message: str, *, where: str, remedy: str | None, found: tuple[Problem, ...]):
+        super().__init__(message, where=where, remedy=remedy)
+        self.found = found
+
+
 class Problems:
     """A collector for one file or folder, named by `where`."""
 
@@ -50,7 +58,7 @@ class Problems:
             self.remedies.append(remedy)
 
     def raise_if_any(self) -> None:
-        """Raises InputError with everything added so far; does nothing when that is nothing."""
+        """Raises RowProblems with everything added so far; does nothing when that is nothing."""
         if not self.found:
             return
         ordered = sorted(self.found, key=lambda problem: problem.line)
@@ -61,4 +69,4 @@ class Problems:
             if len(ordered) > LISTED:
                 lines.append(f"  ... and {len(ordered) - LISTED} more")
             message = "\n".join([f"{len(ordered)} problems", *lines])
-        raise InputError(message, where=self.where, remedy="\n".join(self.remedies) or None)
+        raise RowProblems(message, where=self.where, remedy="\n".join(self.remedies) or None, found=tuple(ordered))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from srlite.errors import InputError
+from srlite.escape import inert, original
 from srlite.files import write_private
 from srlite.records.balance import held_out
 from srlite.records.problems import Problems
@@ -24,7 +24,6 @@ from srlite.types import Record
 
 How = Literal["child", "per-item", "site", "column"]
 _COLUMNS = ("clip", "item", "side", "outcome", "child")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def default_how(records: Sequence[Record]) -> How:
@@ -32,6 +31,14 @@ def default_how(records: Sequence[Record]) -> How:
     if any(record.child for record in records):
         return "child"
     return "column" if any(record.split for record in records) else "per-item"
+
+
+def unused_column(records: Sequence[Record], how: How) -> tuple[str, ...]:
+    """A note when rows name a side and the split goes by something else."""
+    named = sum(bool(record.split) for record in records)
+    if not named or how == "column":
+        return ()
+    return (f"{named} rows name a side in column split, which is not used: --split column uses it",)
 
 
 def split_records(records: Sequence[Record], *, how: How, test_fraction: float, validation_fraction: float, seed: int) -> Split:
@@ -53,7 +60,7 @@ def write_split(split: Split, path: Path) -> None:
     writer.writerow(_COLUMNS)
     for side in SIDES:
         for r in split.side(side):
-            writer.writerow(_inert(cell) for cell in (r.clip, r.item, side, r.outcome, r.child or ""))
+            writer.writerow(inert(cell) for cell in (r.clip, r.item, side, r.outcome, r.child or ""))
     write_private(Path(path), out.getvalue())
 
 
@@ -194,7 +201,7 @@ def _saved(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
         raise InputError(f"the saved split cannot be read: {error}", where=str(path)) from error
     if not rows or tuple(rows[0]) != _COLUMNS or any(len(r) != len(_COLUMNS) or r[2] not in SIDES for r in rows[1:]):
         raise InputError("this is no saved split, or it was changed", where=str(path), remedy="Start a new run.")
-    plain = ([_original(cell) for cell in row] for row in rows[1:])
+    plain = ([original(cell) for cell in row] for row in rows[1:])
     return {(clip, item): (side, outcome, child_key(child)) for clip, item, side, outcome, child in plain}
 
 
@@ -208,10 +215,3 @@ def _change(saved: tuple[str, str, str] | None, record: Record | None) -> str | 
     child = child_key(record.child or "")
     return f"the child was {saved[2]!r} and is now {child!r}" if saved[2] != child else None
 
-
-def _inert(cell: str) -> str:
-    return f"'{cell}" if _FORMULA.match(cell) else cell
-
-
-def _original(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell

@@ -13,9 +13,10 @@ from srlite.models.registry import registry
 from srlite.models.store import find_descriptor, find_judge
 from srlite.records.dataset import Dataset, read_dataset
 from srlite.records.sides import Split
-from srlite.records.split import default_how, split_records
-from srlite.training.progress import Note, Tell, silent
+from srlite.records.split import default_how, split_records, unused_column
+from srlite.training.progress import Note, Reading, Tell, silent
 from srlite.video.check import refuse_unreadable
+from srlite.video.reader import ClipReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ def train(
         find_descriptor(settings.models.descriptor)
         find_judge(settings.models.judge)
     data = read_dataset(items_csv, videos, catalogue)
+    clips = {videos / r.clip for r in data.records}
 
     from srlite.training.loop import train_run
     from srlite.training.run import begin, check_place, sole_owner, take_up
@@ -125,7 +127,8 @@ def train(
 
     check_place(run, resume=resume)
     if settings:
-        refuse_unreadable([videos / r.clip for r in data.records], limit_s=settings.video.limit_s)
+        with ClipReader(limit_s=settings.video.limit_s) as reader:
+            refuse_unreadable(clips, reader.probe)
     with sole_owner(run):
         if resume:
             folder, split = take_up(run, data.catalogue, data.records)
@@ -134,9 +137,12 @@ def train(
             split = split_for(data, settings)
             folder = begin(run, settings, data.catalogue, split)
         heard = _logged(folder, tell)
-        for note in (*data.notes, *split.report.notes):
+        how = settings.split.how or default_how(data.records)
+        for note in (*data.notes, *unused_column(data.records, how), *split.report.notes):
             heard(Note(note))
         with open_workbench(settings, folder.catalogue(), videos=videos, adapter=None) as bench:
+            if not folder.checkpoints():  # the pictures are kept: what is damaged inside is known before the first slice
+                refuse_unreadable(clips, bench.clips.frames, tick=lambda done, total: tell(Reading(done, total)))
             trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
                 heard(Note(note))

@@ -10,6 +10,14 @@ Phase = Literal["sample", "judge", "update", "validate"]
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """`done` of `total` clips were read, before anything is learnt."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """`done` of `total` units of a phase; rounds and slices count from 1."""
 
@@ -37,7 +45,7 @@ class Note:
     text: str
 
 
-Event = Progress | SliceDone | Note
+Event = Reading | Progress | SliceDone | Note
 Tell = Callable[[Event], None]
 
 

@@ -1,28 +1,59 @@
-"""Before a long job: can every clip be opened at all? Cheap, since nothing is decoded."""
+"""Before a long job: which clips can be read, and what is to be said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from srlite.errors import InputError
+from srlite.video.info import ClipInfo
 from srlite.video.reader import ClipReader
 
 _LISTED = 20
 
 
-def refuse_unreadable(paths: Iterable[Path], *, limit_s: float) -> None:
-    """Probe each clip once. Raises one InputError that names all clips that cannot be opened, with the reason."""
-    problems = []
+@dataclass(frozen=True, slots=True)
+class ClipCheck:
+    """A clip looked at. `said`: why it is refused, or what to know of it. `info` is None where it cannot be opened."""
+
+    clip: str
+    action: Literal["ok", "warning", "refused"]
+    info: ClipInfo | None
+    said: tuple[str, ...]
+
+
+def check_clips(clips: Mapping[str, Path], *, frames: int, limit_s: float) -> Iterator[ClipCheck]:
+    """Probe each clip and read `frames` pictures of it, as a job would; small ones, since only errors matter here."""
     with ClipReader(limit_s=limit_s) as reader:
-        for path in sorted(set(paths)):
+        for clip, path in clips.items():
+            info = None
             try:
-                reader.probe(path)
+                info = reader.probe(path)
+                said = reader.read(path, count=frames, multiple=8, max_pixels=64 * 64).warnings
+                yield ClipCheck(clip, "warning" if said else "ok", info, said)
             except InputError as error:
-                problems.append(f"{path.name}: {error.message}")
+                yield ClipCheck(clip, "refused", info, (error.message,))
+
+
+def refuse_unreadable(
+    paths: Iterable[Path],
+    look: Callable[[Path], object],
+    *,
+    tick: Callable[[int, int], None] = lambda done, total: None,
+) -> None:
+    """Look at each clip once. Raises one InputError that names all clips that `look` refuses, with the reason."""
+    ordered, problems = sorted(set(paths)), []
+    for done, path in enumerate(ordered, start=1):
+        try:
+            look(path)
+        except InputError as error:
+            problems.append(f"{path.name}: {error.message}")
+        tick(done, len(ordered))
     if problems:
         more = f"\n... and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
         raise InputError(
             f"{len(problems)} clips cannot be read:\n" + "\n".join(problems[:_LISTED]) + more,
-            remedy="Replace these files, or leave their rows out.",
+            remedy="Replace these files, or leave their rows out. `srlite check` tells more about each clip.",
         )
