@@ -137,6 +137,7 @@ def check(
     """Check every row and every clip before anything heavy is loaded, on the grounds on which train refuses them."""
     from srlite.checking import check as check_data
     from srlite.checking import check_json
+    from srlite.console import counted
 
     with screen.bar() as bar:
         found = check_data(
@@ -150,7 +151,8 @@ def check(
     document = check_json(found)
     screen.json(document) if json else screen.check(document, everything=everything)
     if found.problems:
-        raise InputError(f"{len(found.problems)} problems in the rows", where=str(items_csv), remedy=found.remedy)
+        problems = counted(len(found.problems), "problem")
+        raise InputError(f"{problems} in the rows", where=str(items_csv), remedy=found.remedy)
     if found.refused:
         raise Findings(f"{len(found.refused)} of {len(found.clips)} clips cannot be read", remedy="The reasons stand above.")
 

@@ -139,10 +139,10 @@ class Screen:
         """Problems of the rows, or the items; then the clips that are worth a look (`everything`: all of them)."""
         if document["problems"]:
             rows = [(str(p["line"] or ""), p["column"] or "", p["text"]) for p in document["problems"]]
-            self.table(f"{len(rows)} problems in the rows", ("line", "column", "what is wrong"), rows)
+            self.table(counted(len(rows), "problem") + " in the rows", ("line", "column", "what is wrong"), rows)
         if document["items"]:
             self.table(
-                f"{document['records']} records",
+                counted(document["records"], "record"),
                 ("item", "name", "pass", "fail", "children", "in test", "testable"),
                 [_item_row(i) for i in document["items"]],
             )
@@ -154,7 +154,7 @@ class Screen:
         if clips:
             listed = "" if everything or len(shown) == len(clips) else " (not listed: --all lists them)"
             others = f"{counts['warning']} with a warning, {counts['refused']} refused"
-            self.out.print(f"{len(clips)} clips: {counts['ok']} ok{listed}, {others}", markup=False)
+            self.out.print(f"{counted(len(clips), 'clip')}: {counts['ok']} ok{listed}, {others}", markup=False)
         for note in document["notes"]:
             self.note(note)
 
@@ -178,6 +178,11 @@ _QUESTION_WORDS = {
     "abstains": "declines to assess",
     "echo": "only echoes the criterion",
 }
+
+
+def counted(number: int, what: str) -> str:
+    """`1 clip`, `2 clips`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _item_row(i: Mapping) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from srlite.judge.client import Judge, JudgeSettings
 from srlite.judge.questions import QUESTIONS
 from srlite.models.store import InstalledModel, cache_folder, find_descriptor, find_judge
 from srlite.records.catalogue import Catalogue
-from srlite.video.reader import ClipReader
+from srlite.video.pool import ClipReaders
 from srlite.video.store import FrameStore
 
 _BUSY_TIMEOUT_S = 60.0
@@ -93,7 +93,7 @@ def open_workbench(
     with ExitStack() as stack:
         cache = stack.enter_context(VerdictCache(kept / "verdicts.sqlite", _BUSY_TIMEOUT_S))
         judge = stack.enter_context(_judge(settings, judge_model, device, cache))
-        reader = stack.enter_context(ClipReader(limit_s=settings.video.limit_s))
+        readers = stack.enter_context(ClipReaders(limit_s=settings.video.limit_s))
         descriptor = load_descriptor(
             descriptor_model.path,
             adapter=adapter,
@@ -104,7 +104,7 @@ def open_workbench(
         )
         clips = FrameStore(
             kept / "frames",
-            reader,
+            readers,
             count=settings.video.frames,
             multiple=descriptor.family.frame_multiple,
             max_pixels=settings.video.max_pixels,

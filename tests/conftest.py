@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_clinic import ITEMS, SMALL
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -47,3 +48,28 @@ def run_cli(home):
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory) -> Path:
+    """A tiny clinic of four items: items.csv, videos/, scenes.json."""
+    folder = tmp_path_factory.mktemp("data")
+    from srlite.demo.clips import write_dataset
+    from srlite.demo.world import clinic
+
+    scenes = [s for s in clinic(13, 6, children=6, unseen_share=0.0) if s.item in ITEMS]
+    write_dataset(scenes, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained(data, tmp_path_factory) -> Path:
+    """A finished run on that clinic, undisturbed."""
+    import srlite
+
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SRLITE_HOME", str(folder / "home"))
+        result = srlite.train(data / "items.csv", data / "videos", run=folder / "run", preset="tiny", over=SMALL)
+    assert result.complete and result.demonstration
+    return folder / "run"

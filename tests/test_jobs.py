@@ -6,44 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from small_clinic import SMALL
 
 import srlite
-from srlite.demo.clips import write_dataset
-from srlite.demo.world import clinic
 from srlite.errors import InputError, ModelError
 from srlite.training.run import Run
-
-ITEMS = ("18_4", "18_3", "6_3", "12_4")
-SMALL = {
-    "schedule": {"rounds": 1, "slice_pairs": 6, "batch_pairs": 3},
-    "sampling": {"group": 4, "max_new_tokens": 30},
-    "split": {"how": "per-item", "test_fraction": 0.3, "validation_fraction": 0.2},
-    "threads": 1,
-    "models": {"device": "cpu"},
-}
-
-
-@pytest.fixture(scope="session")
-def data(tmp_path_factory) -> Path:
-    """A tiny clinic of four items: items.csv, videos/, scenes.json."""
-    folder = tmp_path_factory.mktemp("data")
-    scenes = [s for s in clinic(13, 6, children=6, unseen_share=0.0) if s.item in ITEMS]
-    write_dataset(scenes, folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def trained(data, tmp_path_factory) -> Path:
-    """A finished run on that clinic, undisturbed."""
-    folder = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SRLITE_HOME", str(folder / "home"))
-        result = srlite.train(data / "items.csv", data / "videos", run=folder / "run", preset="tiny", over=SMALL)
-    assert result.complete and result.demonstration
-    return folder / "run"
 
 
 def test_a_run_leaves_what_the_contract_names(trained):

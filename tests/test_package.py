@@ -92,8 +92,6 @@ def test_help_loads_nothing_heavy():
 @pytest.mark.parametrize(
     "words",
     [
-        ["init", "x"],
-        ["check", "a", "b"],
         ["report", "d"],
         ["export", "d", "--to", "gguf"],
         ["doctor"],

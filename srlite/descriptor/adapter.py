@@ -123,7 +123,7 @@ def _read_tensors(path: Path, base_sha256: str) -> dict[str, torch.Tensor]:
     try:
         with safe_open(path, framework="pt") as stream:
             metadata = stream.metadata() or {}
-            tensors = {name: stream.get_tensor(name) for name in stream.keys()}
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118  not iterable
     except (OSError, SafetensorError) as error:
         raise ModelError(f"the adapter cannot be read: {error}", where=str(path), remedy=_REMEDY) from error
     made_for = metadata.get("base_sha256")

@@ -44,7 +44,7 @@ class Child:
     """A running worker."""
 
     def __init__(self, threads: int):
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the child
         self._process = subprocess.Popen(
             # -P: nothing in the working directory may pose as a module.
             [sys.executable, "-P", "-m", "srlite.judge.worker"],

@@ -214,4 +214,3 @@ def _change(saved: tuple[str, str, str] | None, record: Record | None) -> str | 
         return f"the outcome was {saved[1]} and is now {record.outcome}"
     child = child_key(record.child or "")
     return f"the child was {saved[2]!r} and is now {child!r}" if saved[2] != child else None
-

@@ -16,7 +16,7 @@ from srlite.records.sides import Split
 from srlite.records.split import default_how, split_records, unused_column
 from srlite.training.progress import Note, Reading, Tell, silent
 from srlite.video.check import refuse_unreadable
-from srlite.video.reader import ClipReader
+from srlite.video.pool import ClipReaders
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ def train(
 
     check_place(run, resume=resume)
     if settings:
-        with ClipReader(limit_s=settings.video.limit_s) as reader:
-            refuse_unreadable(clips, reader.probe)
+        with ClipReaders(limit_s=settings.video.limit_s) as readers:
+            refuse_unreadable(readers, clips, readers.probe)
     with sole_owner(run):
         if resume:
             folder, split = take_up(run, data.catalogue, data.records)
@@ -142,7 +142,8 @@ def train(
             heard(Note(note))
         with open_workbench(settings, folder.catalogue(), videos=videos, adapter=None) as bench:
             if not folder.checkpoints():  # the pictures are kept: what is damaged inside is known before the first slice
-                refuse_unreadable(clips, bench.clips.frames, tick=lambda done, total: tell(Reading(done, total)))
+                reading = lambda done, total: tell(Reading(done, total))
+                refuse_unreadable(bench.clips.readers, clips, bench.clips.frames, tick=reading)
             trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
                 heard(Note(note))

@@ -9,7 +9,7 @@ from typing import Literal
 
 from srlite.errors import InputError
 from srlite.video.info import ClipInfo
-from srlite.video.reader import ClipReader
+from srlite.video.pool import ClipReaders
 
 _LISTED = 20
 
@@ -26,18 +26,25 @@ class ClipCheck:
 
 def check_clips(clips: Mapping[str, Path], *, frames: int, limit_s: float) -> Iterator[ClipCheck]:
     """Probe each clip and read `frames` pictures of it, as a job would; small ones, since only errors matter here."""
-    with ClipReader(limit_s=limit_s) as reader:
-        for clip, path in clips.items():
-            info = None
+    with ClipReaders(limit_s=limit_s) as readers:
+
+        def look(path: Path) -> tuple[ClipInfo, tuple[str, ...] | InputError]:
+            info = readers.probe(path)
             try:
-                info = reader.probe(path)
-                said = reader.read(path, count=frames, multiple=8, max_pixels=64 * 64).warnings
-                yield ClipCheck(clip, "warning" if said else "ok", info, said)
+                return info, readers.read(path, count=frames, multiple=8, max_pixels=64 * 64).warnings
             except InputError as error:
-                yield ClipCheck(clip, "refused", info, (error.message,))
+                return info, error
+
+        for clip, (_, found) in zip(clips, readers.each(clips.values(), look), strict=True):
+            info, said = (None, found) if isinstance(found, InputError) else found
+            if isinstance(said, InputError):
+                yield ClipCheck(clip, "refused", info, (said.message,))
+            else:
+                yield ClipCheck(clip, "warning" if said else "ok", info, said)
 
 
 def refuse_unreadable(
+    readers: ClipReaders,
     paths: Iterable[Path],
     look: Callable[[Path], object],
     *,
@@ -45,15 +52,14 @@ def refuse_unreadable(
 ) -> None:
     """Look at each clip once. Raises one InputError that names all clips that `look` refuses, with the reason."""
     ordered, problems = sorted(set(paths)), []
-    for done, path in enumerate(ordered, start=1):
-        try:
-            look(path)
-        except InputError as error:
-            problems.append(f"{path.name}: {error.message}")
+    for done, (path, found) in enumerate(readers.each(ordered, look), start=1):
+        if isinstance(found, InputError):
+            problems.append(f"{path.name}: {found.message}")
         tick(done, len(ordered))
     if problems:
         more = f"\n... and {len(problems) - _LISTED} more" if len(problems) > _LISTED else ""
+        clips = "1 clip" if len(problems) == 1 else f"{len(problems)} clips"
         raise InputError(
-            f"{len(problems)} clips cannot be read:\n" + "\n".join(problems[:_LISTED]) + more,
+            f"{clips} cannot be read:\n" + "\n".join(problems[:_LISTED]) + more,
             remedy="Replace these files, or leave their rows out. `srlite check` tells more about each clip.",
         )

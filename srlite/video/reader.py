@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -72,10 +73,8 @@ class ClipReader:
         child.kill()
         child.wait()
         for pipe in (child.stdin, child.stdout):
-            try:
+            with suppress(BrokenPipeError):  # an unsent request dies with the child
                 pipe.close()
-            except BrokenPipeError:
-                pass  # an unsent request dies with the child
 
     def _ask(self, path: Path, wanted: Wanted | None) -> ClipInfo | Frames:
         _check_file(path)

@@ -2,7 +2,7 @@
 
 Contract: `frames(path)` gives the sampled pictures of a clip and the SHA-256 of its bytes. Kept losslessly compressed, one
 file a clip and settings, mode 0600, under a key made of the clip's bytes and of everything that decides which pictures are
-taken. A file that cannot be read is made again.
+taken. A file that cannot be read is made again. Several threads may ask at once.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import threading
 import zipfile
 import zlib
 from pathlib import Path
@@ -18,7 +19,8 @@ import numpy as np
 
 from srlite.files import write_private
 from srlite.types import Frames
-from srlite.video.reader import ClipReader, sha256_of
+from srlite.video.pool import ClipReaders
+from srlite.video.reader import sha256_of
 
 KEY_VERSION = "srlite.frames/1"
 
@@ -26,10 +28,11 @@ KEY_VERSION = "srlite.frames/1"
 class FrameStore:
     """`count` frames with sides in multiples of `multiple` and at most `max_pixels` each; counts `decoded` clips."""
 
-    def __init__(self, folder: Path, reader: ClipReader, *, count: int, multiple: int, max_pixels: int):
-        self._folder, self._reader = folder, reader
+    def __init__(self, folder: Path, readers: ClipReaders, *, count: int, multiple: int, max_pixels: int):
+        self._folder, self.readers = folder, readers
         self._wanted = dict(count=count, multiple=multiple, max_pixels=max_pixels)
         self._hashes: dict[Path, str] = {}
+        self._lock = threading.Lock()
         self.decoded = 0
 
     def frames(self, path: Path) -> tuple[Frames, str]:
@@ -40,8 +43,9 @@ class FrameStore:
         kept = self._folder / key[:2] / f"{key}.npz"
         found = _load(kept)
         if found is None:
-            found = self._reader.read(path, **self._wanted)
-            self.decoded += 1
+            found = self.readers.read(path, **self._wanted)
+            with self._lock:
+                self.decoded += 1
             write_private(kept, _dump(found))
         return found, sha256
 
