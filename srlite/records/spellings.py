@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -108,6 +109,7 @@ def side_of(cell: str) -> str | None:
     return _SIDE_WORDS.get(word(cell))
 
 
+@lru_cache(65536)  # asked of the same few thousand ids again and again
 def child_key(child: str) -> str:
     """Two ids with the same key are the same child: ` C1`, `c1` and `C1`. But 007 and 7 are two children."""
     return unicodedata.normalize("NFC", child.strip()).casefold()
