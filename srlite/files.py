@@ -45,12 +45,21 @@ def write_private(path: Path, content: str | bytes) -> None:
 
 
 def append_private(path: Path, text: str) -> None:
-    """Add to the end of a file, which is made with mode 0600. Raises DeviceError."""
+    """Add to the end of a file, which is made with mode 0600, and flush it to the disk. Raises DeviceError."""
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise _cannot_write(path, len(text.encode()), error) from error
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what a killed `write_private` left beside its files. Only for a folder that nobody else writes to."""
+    for part in folder.rglob(".*.part"):
+        if part.is_file():
+            part.unlink()
 
 
 def sync_folder(folder: Path) -> None:

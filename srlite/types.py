@@ -148,6 +148,8 @@ class Reward:
     quality: float | None = None
     total: float | None = None
     """Sum of the parts in force; None when one of them is unscored."""
+    abstained: bool | None = None
+    """Whether the description declines to assess (of a matched pair: its evidence does not suffice); None: unscored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,23 +58,32 @@ def test_the_adapter_has_moved(trained):
     assert any(t.abs().max() > 0 for name, t in tensors.items() if "lora_B" in name)
 
 
-def test_killed_and_resumed_is_the_same_to_the_bit(data, trained, tmp_path, home):
-    """SIGKILL in the middle of the second slice; what is resumed equals the undisturbed run."""
+@pytest.mark.parametrize(
+    ("ending", "at"),
+    [(signal.SIGKILL, "0002/rollouts.jsonl"), (signal.SIGINT, "0002/rollouts.unfinished.jsonl")],
+    ids=["killed while judging", "Ctrl-C while sampling"],
+)
+def test_ended_and_resumed_is_the_same_to_the_bit(data, trained, tmp_path, home, ending, at):
+    """In the middle of the second slice; what is resumed equals the undisturbed run, and no group is sampled twice."""
     settings = json.dumps(SMALL)
     code = (
         "import json, sys; from pathlib import Path; import srlite; "
         f"srlite.train(Path({str(data / 'items.csv')!r}), Path({str(data / 'videos')!r}), run=Path({str(tmp_path / 'run')!r}), "
         f"preset='tiny', over=json.loads({settings!r}))"
     )
-    child = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "OMP_NUM_THREADS": "1"})
-    second = tmp_path / "run" / "rounds" / "001" / "0002" / "rollouts.jsonl"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], env={**os.environ, "OMP_NUM_THREADS": "1"}, start_new_session=True, stderr=subprocess.PIPE
+    )
+    second = tmp_path / "run" / "rounds" / "001" / at
     deadline = time.monotonic() + 200
     while not second.exists() and child.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert second.exists()
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
+    os.killpg(child.pid, ending)  # Ctrl-C on a terminal reaches the children, too
+    child.stderr.read()
+    assert child.wait() == -ending
     assert not Run(tmp_path / "run").finished
+    assert second.exists()
     srlite.train(data / "items.csv", data / "videos", run=tmp_path / "run", resume=True)
     for name in (
         "adapter/adapter_model.safetensors",
@@ -157,3 +167,12 @@ def test_a_second_run_needs_neither_tower_nor_judge(data, trained, tmp_path, mon
         assert bench.features.tower_calls == 0 and bench.features.hits > 0
         assert bench.judge.tokens_evaluated == 0 and bench.judge.cache_hits > 0
         assert bench.judge.worker_pid is None
+
+
+def test_a_changed_clip_is_noticed_at_resume(data, trained, tmp_path, home):
+    shutil.copytree(data, tmp_path / "data")
+    shutil.copytree(trained, tmp_path / "run")
+    clips = sorted((tmp_path / "data" / "videos").iterdir())
+    clips[0].write_bytes(clips[1].read_bytes() + b"other")
+    with pytest.raises(InputError, match=f"1 clips are other files.*{clips[0].name}"):
+        srlite.train(tmp_path / "data" / "items.csv", tmp_path / "data" / "videos", run=tmp_path / "run", resume=True)

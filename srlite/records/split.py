@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +24,7 @@ from srlite.records.spellings import SIDES, child_key, side_of
 from srlite.types import Record
 
 How = Literal["child", "per-item", "site", "column"]
-_COLUMNS = ("clip", "item", "side", "outcome", "child")
+_COLUMNS = ("clip", "item", "side", "outcome", "child", "age_months")
 
 
 def default_how(records: Sequence[Record]) -> How:
@@ -60,7 +61,7 @@ def write_split(split: Split, path: Path) -> None:
     writer.writerow(_COLUMNS)
     for side in SIDES:
         for r in split.side(side):
-            writer.writerow(inert(cell) for cell in (r.clip, r.item, side, r.outcome, r.child or ""))
+            writer.writerow(inert(cell) for cell in (r.clip, r.item, side, r.outcome, r.child or "", _age(r)))
     write_private(Path(path), out.getvalue())
 
 
@@ -74,7 +75,7 @@ def read_split(path: Path, records: Sequence[Record]) -> Split:
             line = now[key].line if key in now else 0
             problems.add(line, None, f"{key[0]!r} with item {key[1]}: {said}", remedy=_CHANGED)
     problems.raise_if_any()
-    return _split({key: side for key, (side, _, _) in saved.items()}, sorted(now.values(), key=_key))
+    return _split({key: row.side for key, row in saved.items()}, sorted(now.values(), key=_key))
 
 
 _CHANGED = (
@@ -193,8 +194,22 @@ def _one_child_a_clip(records: Sequence[Record]) -> None:
     problems.raise_if_any()
 
 
-def _saved(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
-    """(clip, item) -> side, outcome, child key"""
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A row of split.csv: all that the training of a record depends on."""
+
+    side: str
+    outcome: str
+    child: str
+    age_months: str
+
+
+def _age(record: Record) -> str:
+    return "" if record.age_months is None else f"{record.age_months:g}"
+
+
+def _saved(path: Path) -> dict[tuple[str, str], _Saved]:
+    """(clip, item) -> what was written of the record"""
     try:
         rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -202,15 +217,17 @@ def _saved(path: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
     if not rows or tuple(rows[0]) != _COLUMNS or any(len(r) != len(_COLUMNS) or r[2] not in SIDES for r in rows[1:]):
         raise InputError("this is no saved split, or it was changed", where=str(path), remedy="Start a new run.")
     plain = ([original(cell) for cell in row] for row in rows[1:])
-    return {(clip, item): (side, outcome, child_key(child)) for clip, item, side, outcome, child in plain}
+    return {(clip, item): _Saved(side, outcome, child_key(child), age) for clip, item, side, outcome, child, age in plain}
 
 
-def _change(saved: tuple[str, str, str] | None, record: Record | None) -> str | None:
+def _change(saved: _Saved | None, record: Record | None) -> str | None:
     if saved is None:
         return "new since the split was made"
     if record is None:
         return "was in the split and is gone"
-    if saved[1] != record.outcome:
-        return f"the outcome was {saved[1]} and is now {record.outcome}"
-    child = child_key(record.child or "")
-    return f"the child was {saved[2]!r} and is now {child!r}" if saved[2] != child else None
+    now = _Saved(saved.side, record.outcome, child_key(record.child or ""), _age(record))
+    for name in ("outcome", "child", "age_months"):
+        was, became = getattr(saved, name), getattr(now, name)
+        if was != became:
+            return f"the {name} was {was!r} and is now {became!r}"
+    return None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from srlite.config import Settings, merged, settings_from
 from srlite.device.pick import pick_preset
+from srlite.files import remove_leftovers
 from srlite.models.registry import registry
 from srlite.models.store import find_descriptor, find_judge
 from srlite.records.dataset import Dataset, read_dataset
@@ -130,6 +131,7 @@ def train(
         with ClipReaders(limit_s=settings.video.limit_s) as readers:
             refuse_unreadable(readers, clips, readers.probe)
     with sole_owner(run):
+        remove_leftovers(run)
         if resume:
             folder, split = take_up(run, data.catalogue, data.records)
             settings = folder.settings()
@@ -141,9 +143,7 @@ def train(
         for note in (*data.notes, *unused_column(data.records, how), *split.report.notes):
             heard(Note(note))
         with open_workbench(settings, folder.catalogue(), videos=videos, adapter=None) as bench:
-            if not folder.checkpoints():  # the pictures are kept: what is damaged inside is known before the first slice
-                reading = lambda done, total: tell(Reading(done, total))
-                refuse_unreadable(bench.clips.readers, clips, bench.clips.frames, tick=reading)
+            _read_clips(bench, folder, {r.clip for r in data.records}, tell)
             trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
                 heard(Note(note))
@@ -156,6 +156,14 @@ def train(
                 complete=trained.complete,
                 demonstration=bench.demonstration,
             )
+
+
+def _read_clips(bench, run, clips: set[str], tell: Tell) -> None:
+    """Read every clip before the first slice; the pictures are kept. Later only see whether they are the same files."""
+    look = bench.clips.sha256 if run.checkpoints() else bench.clips.frames
+    reading = lambda done, total: tell(Reading(done, total))
+    refuse_unreadable(bench.clips.readers, [bench.path(c) for c in clips], look, tick=reading)
+    run.own_clips({clip: bench.clips.sha256(bench.path(clip)) for clip in clips})
 
 
 def _logged(run, tell: Tell) -> Tell:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from srlite.device.threads import usable_threads
 from srlite.errors import UsageError
 from srlite.records.sides import Split
+from srlite.training.alarms import alarms
 from srlite.training.phases import Clock, rewarded, sampled
 from srlite.training.progress import Note, Progress, SliceDone, Tell
 from srlite.training.run import Run, State, own
@@ -65,6 +66,8 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
         update, figures = _learn(bench, run, part, optimiser, tell)
         state = State(state.step + update.steps, part.round, part.number)
         run.add_metrics(figures | {"step": state.step})
+        for text in alarms([m for m in run.metrics() if "pairs" in m]):
+            tell(Note(f"warning: round {part.round}, slice {part.number}: {text}"))
         run.save_checkpoint(bench.descriptor, optimiser, state)
         if part.last:
             state = _validated(bench, run, part, state, validation, tell)

@@ -13,7 +13,7 @@ from srlite.device.turns import judge_turn
 from srlite.errors import InputError, SrliteError
 from srlite.judge.client import Request
 from srlite.training.reward import questions_for, reward
-from srlite.training.rollouts import read_groups, read_rewards, write_groups, write_rewards
+from srlite.training.rollouts import add_group, complete_groups, groups_so_far, read_groups, read_rewards, write_rewards
 from srlite.training.run import Run
 from srlite.training.schedule import Slice, seed_of
 from srlite.types import Group, Reward
@@ -46,8 +46,12 @@ def sampled(bench: Workbench, run: Run, part: Slice, *, tick: Tick, note: Callab
         groups = read_groups(path)
         _check_pairs(run, part, groups)
         return groups
+    begun = {(g.pair, g.prompt): g for g in groups_so_far(path)}
     groups = []
     for done, (pair, wording) in enumerate(zip(part.pairs, part.wordings, strict=True), start=1):
+        if kept := begun.get((pair, wording)):
+            groups.append(kept)
+            continue
         text = training_prompt(bench.catalogue[pair.item], pair.age_months, wording)
         try:
             prompt, features, _, _ = prepare(bench, pair.clip, text)
@@ -56,8 +60,9 @@ def sampled(bench: Workbench, run: Run, part: Slice, *, tick: Tick, note: Callab
             continue
         seed = seed_of(bench.settings.seed, "sample", part.round, pair.id)
         groups.append(Group(pair, wording, sample(bench, prompt, features, seed=seed)))
+        add_group(groups[-1], path)
         tick(done, len(part.pairs))
-    write_groups(groups, path)
+    complete_groups(groups, path)
     return groups
 
 

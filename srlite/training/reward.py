@@ -31,7 +31,9 @@ def reward(pair: Pair, verdicts: Verdicts, terms: Collection[str]) -> Reward:
     if echo == "yes":
         parts = dict.fromkeys(parts, 0.0)
     unscored = echo == "unscored" or None in parts.values()
-    return Reward(**parts, total=None if unscored else sum(parts.values()))
+    declined = {"yes": not pair.matched, "no": pair.matched, "unscored": None}
+    abstained = declined[verdicts["evidence" if pair.matched else "abstains"].answer]
+    return Reward(**parts, total=None if unscored else sum(parts.values()), abstained=abstained)
 
 
 def _score(verdicts: Verdicts, question: str) -> float | None:

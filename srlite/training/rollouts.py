@@ -1,4 +1,8 @@
-"""Groups and rewards on disk: one JSON line a group, written whole or not at all."""
+"""Groups and rewards on disk, one JSON line a group.
+
+Sampling takes hours on a real card, so a group is on disk as soon as it is sampled, in a file that is renamed when the slice
+is complete. Rewards are written whole: their verdicts are in the judge's cache already.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,34 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from srlite.files import write_private
+from srlite.files import append_private, private_folder, write_private
 from srlite.types import Group, Pair, Reward, Rollout
 
 
-def write_groups(groups: Sequence[Group], path: Path) -> None:
+def unfinished(path: Path) -> Path:
+    """Where the groups of a slice stand until it is complete."""
+    return path.with_suffix(".unfinished.jsonl")
+
+
+def add_group(group: Group, path: Path) -> None:
+    """One more group of the slice, on the disk when this returns. Raises DeviceError."""
+    append_private(private_folder(path.parent) / unfinished(path).name, _line(asdict(group)))
+
+
+def groups_so_far(path: Path) -> list[Group]:
+    """The groups of a slice that was not completed; a line that a power cut left half is dropped from the file."""
+    part = unfinished(path)
+    if not part.exists():
+        return []
+    whole = part.read_text(encoding="utf-8").rpartition("\n")[0]
+    write_private(part, whole + "\n" if whole else "")
+    return [_group(json.loads(line)) for line in whole.splitlines()]
+
+
+def complete_groups(groups: Sequence[Group], path: Path) -> None:
+    """The slice is sampled: from now on `path` is there."""
     write_private(path, "".join(_line(asdict(group)) for group in groups))
+    unfinished(path).unlink(missing_ok=True)
 
 
 def read_groups(path: Path) -> list[Group]:

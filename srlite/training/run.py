@@ -1,6 +1,6 @@
 """A run on disk: what it holds, how it is begun, how it is taken up again.
 
-    config.toml  catalogue.toml  split.csv  lock.json  log.txt  metrics.jsonl
+    config.toml  catalogue.toml  split.csv  clips.json  lock.json  log.txt  metrics.jsonl
     rounds/001/0001/{rollouts.jsonl, rewards.jsonl}     round 1, slice 1
     checkpoints/001-0001-000008/{adapter_model.safetensors, adapter_config.json, optimiser.safetensors, state.json, DONE}
                                                       round, slice, steps: a slice without signal takes no step
@@ -115,6 +115,20 @@ class Run:
 
     def write_lock(self, lock: Lock) -> None:
         write_private(self.folder / "lock.json", json.dumps(asdict(lock), indent=2) + "\n")
+
+    def own_clips(self, sha256: Mapping[str, str]) -> None:
+        """Write down the clips' hashes, or compare them with those written. Raises InputError naming changed clips."""
+        path = self.folder / "clips.json"
+        if not path.exists():
+            write_private(path, json.dumps(dict(sorted(sha256.items())), indent=0) + "\n")
+            return
+        then = json.loads(path.read_text(encoding="utf-8"))
+        if changed := sorted(clip for clip, digest in sha256.items() if then.get(clip) != digest):
+            raise InputError(
+                f"{len(changed)} clips are other files than when the run was begun: {', '.join(changed[:5])}",
+                where=str(self.folder),
+                remedy="Restore the clips, or begin a new run.",
+            )
 
     def slice_folder(self, round_: int, slice_: int) -> Path:
         return self.folder / "rounds" / f"{round_:03d}" / f"{slice_:04d}"

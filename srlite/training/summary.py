@@ -28,6 +28,8 @@ def figures_of(part: Slice, groups: Sequence[Group], rewards: Sequence[Sequence[
         "unrelated": mean(lambda r: r.unrelated),
         "relevance": mean(lambda r: r.relevance),
         "quality": mean(lambda r: r.quality),
+        "abstention_matched": _share([r.abstained for p, _, r in flat if p.matched]),
+        "abstention_mismatched": _share([r.abstained for p, _, r in flat if not p.matched]),
         "unscored_share": sum(w.total is None for _, _, w in flat) / max(1, len(flat)),
         "zero_signal_share": update.zero_signal / max(1, len(groups)),
         "length_tokens": sum(len(r.tokens) for _, r, _ in flat) / max(1, len(flat)),
@@ -39,3 +41,9 @@ def figures_of(part: Slice, groups: Sequence[Group], rewards: Sequence[Sequence[
         "steps": update.steps,
         "skipped_steps": update.skipped_steps,
     }
+
+
+def _share(known: Sequence[bool | None]) -> float | None:
+    """Of those that are scored; None without any."""
+    scored = [k for k in known if k is not None]
+    return sum(scored) / len(scored) if scored else None

@@ -225,7 +225,7 @@ def test_changed_data_are_noticed_and_named(tmp_path: Path):
         read_split(path, changed)
     said = str(caught.value)
     assert "4 problems" in said and "start a new run" in said
-    assert f"line 6: '1_1.mp4' with item 30_1: the outcome was {records[4].outcome} and is now {other}" in said
+    assert f"line 6: '1_1.mp4' with item 30_1: the outcome was '{records[4].outcome}' and is now '{other}'" in said
     assert "line 7: '1_2.mp4' with item 30_2: the child was 'c1' and is now 'c9'" in said
     assert "'2_0.mp4' with item 30_0: was in the split and is gone" in said
     assert "'new.mp4' with item 30_0: new since the split was made" in said

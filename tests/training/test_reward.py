@@ -72,3 +72,18 @@ def test_a_switched_off_part_cannot_make_it_unscored():
 def test_the_outcome_is_in_no_question():
     assert "outcome" not in MATCHED_QUESTIONS + MISMATCHED_QUESTIONS
     assert questions_for(PASS) == questions_for(FAIL)
+
+
+@pytest.mark.parametrize(
+    ("pair", "answers", "abstained"),
+    [
+        (PASS, {}, False),
+        (FAIL, {"evidence": "no"}, True),
+        (PASS, {"evidence": "unscored"}, None),
+        (UNRELATED, {}, False),
+        (UNRELATED, {"abstains": "yes"}, True),
+        (UNRELATED, {"abstains": "unscored"}, None),
+    ],
+)
+def test_what_declines_to_assess_is_told_apart(pair, answers, abstained):
+    assert reward(pair, verdicts(**answers), ALL).abstained is abstained

@@ -1,0 +1,43 @@
+"""What a run's figures warn of, in words. Looked at after every slice; nothing here changes the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+Figures = Mapping[str, object]
+
+_LOOK_BACK = 6
+_NO_SIGNAL, _UNSCORED, _CUT_OFF, _ALIKE = 0.95, 0.10, 0.25, 0.15
+_COLLAPSE = 0.5
+
+
+def alarms(slices: Sequence[Figures]) -> tuple[str, ...]:
+    """Sentences about the newest slice, the last of `slices` (lines of metrics.jsonl that are of slices)."""
+    now, before = slices[-1], slices[max(0, len(slices) - 1 - _LOOK_BACK) : -1]
+    said = [
+        _above(now["zero_signal_share"], _NO_SIGNAL, "of the groups gave no signal: all their descriptions earn the same"),
+        _above(now["unscored_share"], _UNSCORED, "of the descriptions are unscored: the judge does not answer yes or no"),
+        _above(now["cut_off_share"], _CUT_OFF, "of the descriptions were cut off: they do not end by themselves"),
+        _above(1 - now["distinct_share"], 1 - _ALIKE, "of the descriptions repeat another of their pair word for word"),
+        _collapse(now, before),
+    ]
+    return tuple(text for text in said if text)
+
+
+def _above(share: float, limit: float, words: str) -> str | None:
+    return f"{share:.0%} {words}" if share > limit else None
+
+
+def _collapse(now: Figures, before: Sequence[Figures]) -> str | None:
+    """Rising reward and shrinking texts: the descriptor may have found words that please the judge and say nothing."""
+    known = [f for f in before if f["reward"] is not None]
+    if not known or now["reward"] is None:
+        return None
+    reward = sum(f["reward"] for f in known) / len(known)
+    length = sum(f["length_tokens"] for f in known) / len(known)
+    if now["reward"] <= reward or now["length_tokens"] >= _COLLAPSE * length:
+        return None
+    return (
+        f"the reward rises ({reward:.2f} to {now['reward']:.2f}) while the descriptions shrink "
+        f"({length:.0f} to {now['length_tokens']:.0f} tokens): read some in rounds/"
+    )
