@@ -115,9 +115,11 @@ class JudgeSettings(_Part):
 
 
 class Cache(_Part):
-    """Where features, frames and verdicts are kept between runs: at most `max_gb` of features."""
+    """What is kept on the disk between runs: at most so many GB (1e9 bytes) of vision features and of frames. A clip that does
+    not fit is read and encoded anew each time."""
 
-    max_gb: Annotated[float, Field(ge=0)] = 100.0
+    features_gb: Annotated[float, Field(ge=0)] = 100.0
+    frames_gb: Annotated[float, Field(ge=0)] = 50.0
 
 
 class Settings(_Part):

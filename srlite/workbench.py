@@ -108,6 +108,7 @@ def open_workbench(
             count=settings.video.frames,
             multiple=descriptor.family.frame_multiple,
             max_pixels=settings.video.max_pixels,
+            max_bytes=int(settings.cache.frames_gb * 1e9),
         )
-        features = FeatureStore(kept / "features", max_bytes=int(settings.cache.max_gb * 1e9))
+        features = FeatureStore(kept / "features", max_bytes=int(settings.cache.features_gb * 1e9))
         yield Workbench(settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model)

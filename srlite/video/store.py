@@ -2,7 +2,8 @@
 
 Contract: `frames(path)` gives the sampled pictures of a clip and the SHA-256 of its bytes. Kept losslessly compressed, one
 file a clip and settings, mode 0600, under a key made of the clip's bytes and of everything that decides which pictures are
-taken. A file that cannot be read is made again. Several threads may ask at once.
+taken. A file that cannot be read is made again. Several threads may ask at once. The store has a budget in bytes: it keeps
+frames until it is full and never throws any out, because a run reads its clips in cycles.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ KEY_VERSION = "srlite.frames/1"
 class FrameStore:
     """`count` frames with sides in multiples of `multiple` and at most `max_pixels` each; counts `decoded` clips."""
 
-    def __init__(self, folder: Path, readers: ClipReaders, *, count: int, multiple: int, max_pixels: int):
+    def __init__(self, folder: Path, readers: ClipReaders, *, count: int, multiple: int, max_pixels: int, max_bytes: int):
         self._folder, self.readers = folder, readers
         self._wanted = dict(count=count, multiple=multiple, max_pixels=max_pixels)
         self._hashes: dict[Path, str] = {}
         self._lock = threading.Lock()
         self.decoded = 0
+        self._max_bytes = max_bytes
+        self.used_bytes = sum(p.stat().st_size for p in folder.glob("*/*.npz"))
 
     def frames(self, path: Path) -> tuple[Frames, str]:
         """Raises InputError naming the clip when it cannot be read."""
@@ -44,10 +47,16 @@ class FrameStore:
         found = _load(kept)
         if found is None:
             found = self.readers.read(path, **self._wanted)
-            with self._lock:
-                self.decoded += 1
-            write_private(kept, _dump(found))
+            self._keep(kept, _dump(found))
         return found, sha256
+
+    def _keep(self, path: Path, content: bytes) -> None:
+        with self._lock:
+            self.decoded += 1
+            fits = self.used_bytes + len(content) <= self._max_bytes
+            self.used_bytes += len(content) if fits else 0
+        if fits:
+            write_private(path, content)
 
     def sha256(self, path: Path) -> str:
         """Of the clip's bytes; read once for each path."""

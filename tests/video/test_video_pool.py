@@ -53,9 +53,22 @@ def test_a_fault_of_ours_is_not_taken_for_a_bad_clip(clips):
 def test_the_store_is_filled_by_several_threads_and_decodes_each_clip_once(clips, tmp_path):
     good = [c for c in clips if c is not clips[3]]
     with ClipReaders(limit_s=60, count=3) as readers:
-        store = FrameStore(tmp_path, readers, **WISH)
+        store = FrameStore(tmp_path, readers, **WISH, max_bytes=10**8)
         first = dict(readers.each(good, store.frames))
         again = {path: store.frames(path) for path in good}
         assert store.decoded == len(good)
     for path in good:
         assert np.array_equal(first[path][0].images, again[path][0].images) and first[path][1] == again[path][1]
+
+
+def test_the_store_keeps_to_its_budget_and_throws_nothing_out(clips, tmp_path):
+    with ClipReaders(limit_s=60, count=1) as readers:
+        first = FrameStore(tmp_path, readers, **WISH, max_bytes=10**8)
+        first.frames(clips[0])
+        size = first.used_bytes
+        assert size == sum(p.stat().st_size for p in tmp_path.rglob("*.npz")) > 0
+        full = FrameStore(tmp_path, readers, **WISH, max_bytes=size + 1)
+        for _ in range(2):
+            assert full.frames(clips[1])[0].real == 4
+            full.frames(clips[0])
+        assert full.decoded == 2 and full.used_bytes == size == sum(p.stat().st_size for p in tmp_path.rglob("*.npz"))
