@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 from small_clinic import SMALL
@@ -138,8 +139,6 @@ def test_an_unknown_item_names_the_nearest(data, trained):
 
 
 def test_a_run_of_other_models_is_refused(data, trained, tmp_path):
-    import shutil
-
     shutil.copytree(trained, tmp_path / "run")
     lock = json.loads((tmp_path / "run" / "lock.json").read_text())
     (tmp_path / "run" / "lock.json").write_text(json.dumps(lock | {"judge_sha256": "0" * 64}))
@@ -176,3 +175,59 @@ def test_a_changed_clip_is_noticed_at_resume(data, trained, tmp_path, home):
     clips[0].write_bytes(clips[1].read_bytes() + b"other")
     with pytest.raises(InputError, match=f"1 clips are other files.*{clips[0].name}"):
         srlite.train(tmp_path / "data" / "items.csv", tmp_path / "data" / "videos", run=tmp_path / "run", resume=True)
+
+
+@contextmanager
+def bench_of(data, run):
+    """The workbench that a run's first slice was learnt from: a fresh adapter, the small clinic's clips."""
+    from srlite.workbench import open_workbench
+
+    folder = Run(run)
+    with open_workbench(folder.settings(), folder.catalogue(), videos=data / "videos", adapter=None) as bench:
+        yield bench
+
+
+def learnt(data, run, portion, *, told):
+    """The adapter's tensors after the run's first slice, learnt from in portions; and the update's figures."""
+    from srlite.descriptor.load import trainable
+    from srlite.training.rollouts import read_groups, read_rewards
+    from srlite.training.update import optimiser_for, update_slice
+
+    first = run / "rounds" / "001" / "0001"
+    groups, rewards = read_groups(first / "rollouts.jsonl"), read_rewards(first / "rewards.jsonl")
+    with bench_of(data, run) as bench:
+        optimiser, quiet = optimiser_for(bench.descriptor, 1e-3), lambda done, total: None
+        done = update_slice(bench, optimiser, groups, rewards, seed=1, portion=portion, tick=quiet, note=told.append)
+        return {name: p.detach().clone() for name, p in trainable(bench.descriptor)}, done
+
+
+def test_learning_in_portions_is_learning(data, trained, home):
+    whole, figures = learnt(data, trained, 4, told=[])
+    parts, of_parts = learnt(data, trained, 1, told=[])
+    assert figures.steps == of_parts.steps > 0 and (figures.portion, of_parts.portion) == (4, 1)
+    assert of_parts.kl == pytest.approx(figures.kl, abs=1e-3)
+    assert of_parts.gradient_norm == pytest.approx(figures.gradient_norm, rel=1e-2)
+    moved = sum(float(t.abs().sum()) for name, t in whole.items() if "lora_B" in name)
+    apart = sum(float((t - parts[name]).abs().sum()) for name, t in whole.items() if "lora_B" in name)
+    assert moved > 0 and apart < 0.05 * moved
+
+
+def test_a_row_that_does_not_fit_into_memory_is_halved_and_remembered(data, trained, home, monkeypatch):
+    """The card's refusal is made up; everything that follows from it is real."""
+    import torch
+
+    from srlite.training import update
+
+    real, told = update.packed_logprobs, []
+
+    def small_card(descriptor, prompt, features, completions):
+        if len(completions) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+        return real(descriptor, prompt, features, completions)
+
+    monkeypatch.setattr(update, "packed_logprobs", small_card)
+    halved, figures = learnt(data, trained, 4, told=told)
+    monkeypatch.undo()
+    assert figures.portion == 2 and len(told) == 1 and "2 descriptions" in told[0]
+    again, _ = learnt(data, trained, 2, told=[])
+    assert all(torch.equal(halved[name], again[name]) for name in halved)

@@ -26,12 +26,15 @@ MOST_LOG_RATIO = 20.0
 
 @dataclass(frozen=True, slots=True)
 class GroupLoss:
-    """The loss of one group and what is worth watching about it."""
+    """The loss of one group, or of some of its descriptions, and what is worth watching about it.
 
-    loss: torch.Tensor  # scalar
+    kl, clipped: sums over `tokens`; clipped counts those whose ratio was outside the clip range on the side where it counts.
+    """
+
+    loss: torch.Tensor | None  # scalar; None when none of the descriptions is scored
     kl: float
     clipped: float
-    """Share of tokens whose ratio was outside the clip range on the side where it counts."""
+    tokens: int
 
 
 def advantages(rewards: Sequence[float | None], delta: float) -> list[float]:
@@ -55,13 +58,15 @@ def group_loss(
     group_advantages: Sequence[float],
     scored: Sequence[bool],
     *,
+    group: int,
     clip: float,
     beta: float,
     ratio: Literal["token", "sequence"],
 ) -> GroupLoss:
-    """Loss of one group: the negative of J. logprobs, old, reference: G tensors (T_i,), only the first with gradient.
+    """Loss of one group: the negative of J. logprobs, old, reference: tensors (T_i,), only the first with gradient.
 
-    Unscored descriptions are out of the loss, KL included; the mean over descriptions is over all G.
+    Unscored descriptions are out of the loss, KL included; the mean over descriptions is over all G, which is `group`: the
+    losses of a group's portions add up to that of the group.
     """
     import torch
 
@@ -79,4 +84,4 @@ def group_loss(
         outside = rho.detach() > 1 + clip if advantage > 0 else rho.detach() < 1 - clip
         clipped += outside.float().sum().item()
         tokens += len(new)
-    return GroupLoss(torch.stack(losses).sum() / len(logprobs), kls / tokens, clipped / tokens)
+    return GroupLoss(torch.stack(losses).sum() / group if losses else None, kls, clipped, tokens)

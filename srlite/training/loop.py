@@ -63,8 +63,9 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
     for done, part in enumerate(todo):
         if deadline is not None and done and time.monotonic() + (time.monotonic() - began) / done > deadline:
             break
-        update, figures = _learn(bench, run, part, optimiser, tell)
-        state = State(state.step + update.steps, part.round, part.number)
+        update, figures = _learn(bench, run, part, optimiser, state.portion, tell)
+        portion = update.portion if update.portion < bench.settings.sampling.group else None
+        state = State(state.step + update.steps, part.round, part.number, portion=portion)
         run.add_metrics(figures | {"step": state.step})
         for text in alarms([m for m in run.metrics() if "pairs" in m]):
             tell(Note(f"warning: round {part.round}, slice {part.number}: {text}"))
@@ -77,17 +78,20 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
     return Trained(run.finish(), state, complete)
 
 
-def _learn(bench: Workbench, run: Run, part: Slice, optimiser, tell: Tell) -> tuple[Update, dict[str, object]]:
+def _learn(
+    bench: Workbench, run: Run, part: Slice, optimiser, portion: int | None, tell: Tell
+) -> tuple[Update, dict[str, object]]:
     """One slice: its phases, and the line for metrics.jsonl."""
+    note = lambda text: tell(Note(text))
     clock, hits, evaluated = Clock(), bench.judge.cache_hits, bench.judge.tokens_evaluated
     with clock.phase("sample"):
-        groups = sampled(bench, run, part, tick=_ticker("sample", part, bench, tell), note=lambda text: tell(Note(text)))
+        groups = sampled(bench, run, part, tick=_ticker("sample", part, bench, tell), note=note)
     with clock.phase("judge"):
         rewards = rewarded(bench, run, part, groups, tick=_ticker("judge", part, bench, tell))
     seed = seed_of(bench.settings.seed, "update", part.round, part.number)
     with clock.phase("update"):
-        tick = _ticker("update", part, bench, tell)
-        update = update_slice(bench, optimiser, groups, rewards, seed=seed, tick=tick)
+        tick, portion = _ticker("update", part, bench, tell), portion or bench.settings.sampling.group
+        update = update_slice(bench, optimiser, groups, rewards, seed=seed, portion=portion, tick=tick, note=note)
     judge = {"cache_hits": bench.judge.cache_hits - hits, "judge_tokens": bench.judge.tokens_evaluated - evaluated}
     return update, figures_of(part, groups, rewards, update) | judge | clock.figures()
 

@@ -40,12 +40,16 @@ from srlite.workbench import Workbench
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a run stands after a slice. `score` is the validation score, on slices that end a round."""
+    """Where a run stands after a slice. `score` is the validation score, on slices that end a round.
+
+    `portion`: descriptions of a group that are learnt from at once, where memory was too short for all of them.
+    """
 
     step: int
     round: int
     slice: int
     score: float | None = None
+    portion: int | None = None
 
     @property
     def name(self) -> str:

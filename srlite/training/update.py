@@ -3,15 +3,19 @@
 Each group is one packed row [prompt | d1 ... dG], forward and backward; gradients of up to `batch_pairs` groups add up to one
 optimiser step, divided by `batch_pairs` whatever is skipped. Log-probabilities of the policy that sampled are those recorded
 while sampling (the same function); those of the reference are taken once for each group, with the adapter off.
+
+Where a row does not fit into memory, a group goes in portions of its descriptions, each with the prompt before it: the same
+loss and gradient (up to rounding), for more time. What fits is kept with the run's state.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -19,6 +23,7 @@ from srlite.describing import prepare
 from srlite.descriptor.load import Descriptor, adapter_off, checkpointing, trainable
 from srlite.descriptor.logprobs import packed_logprobs
 from srlite.descriptor.prompts import training_prompt
+from srlite.device.halving import halving, portions
 from srlite.training.grpo import advantages, group_loss, totals
 from srlite.training.schedule import seed_of
 from srlite.types import Group, Reward
@@ -37,6 +42,8 @@ class Update:
     kl: float | None
     clipped: float | None
     gradient_norm: float | None
+    portion: int
+    """Descriptions in one row: the group, or what fitted into memory."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +68,13 @@ def update_slice(
     rewards: Sequence[Sequence[Reward]],
     *,
     seed: int,
+    portion: int,
     tick: Callable[[int, int], None],
+    note: Callable[[str], None],
 ) -> Update:
     """Learn from a slice. `seed` orders the batches; `tick(done, total)` is called after each group.
 
-    Raises ModelError when the model's numbers are not finite.
+    Raises ModelError when the model's numbers are not finite, DeviceError when a single description does not fit.
     """
     schedule, grpo = bench.settings.schedule, bench.settings.grpo
     batches = [b for epoch in range(schedule.epochs) for b in _batches(len(groups), schedule.batch_pairs, seed_of(seed, epoch))]
@@ -73,24 +82,26 @@ def update_slice(
     carrying = [i for i, a in given.items() if any(a)]
     total, done = len(carrying) * (1 + schedule.epochs), 0
     signals: dict[int, _Signal] = {}
+    less = lambda size: note(f"out of memory: from here on {size} descriptions of a pair are learnt from at once")
     for i in carrying:
-        signals[i] = _signal(bench, groups[i], given[i], rewards[i])
+        take = partial(_signal, bench, groups[i], given[i], rewards[i])
+        signals[i], portion = halving(take, portion, told=less)
         done += 1
         tick(done, total)
     kl, clipped, norms, skipped = [], [], [], 0
     for batch in batches:
         taking_part = [signals[i] for i in batch if i in signals]
-        for signal in taking_part:
-            found = _backward(bench, signal, schedule.batch_pairs)
-            kl.append(found[0])
-            clipped.append(found[1])
-            done += 1
-            tick(done, total)
-        if taking_part:
-            norm = _step(bench, optimiser)
-            norms += [norm] if norm is not None else []
-            skipped += norm is None
-    return Update(len(norms), skipped, len(groups) - len(carrying), _mean(kl), _mean(clipped), _mean(norms))
+        if not taking_part:
+            continue
+        found, portion = halving(partial(_gradients, bench, optimiser, taking_part), portion, told=less)
+        kl += [f.kl / f.tokens for f in found]
+        clipped += [f.clipped / f.tokens for f in found]
+        norm = _step(bench, optimiser)
+        norms += [norm] if norm is not None else []
+        skipped += norm is None
+        done += len(taking_part)
+        tick(done, total)
+    return Update(len(norms), skipped, len(groups) - len(carrying), _mean(kl), _mean(clipped), _mean(norms), portion)
 
 
 def _batches(count: int, size: int, seed: int) -> list[list[int]]:
@@ -99,34 +110,56 @@ def _batches(count: int, size: int, seed: int) -> list[list[int]]:
     return [order[i : i + size] for i in range(0, count, size)]
 
 
-def _packed(bench: Workbench, group: Group) -> list[torch.Tensor]:
+def _packed(bench: Workbench, group: Group, portion: int) -> Iterator[tuple[slice, list[torch.Tensor]]]:
+    """Which descriptions, and the log-probabilities of their tokens: portion by portion, each row when it is asked for."""
     text = training_prompt(bench.catalogue[group.pair.item], group.pair.age_months, group.prompt)
     prompt, features, _, _ = prepare(bench, group.pair.clip, text)
-    return packed_logprobs(bench.descriptor, prompt, features, [r.tokens for r in group.rollouts])
+    for part in portions(range(len(group.rollouts)), portion):
+        of = slice(part.start, part.stop)
+        yield of, packed_logprobs(bench.descriptor, prompt, features, [r.tokens for r in group.rollouts[of]])
 
 
-def _signal(bench: Workbench, group: Group, given: list[float], rewards: Sequence[Reward]) -> _Signal:
+def _signal(bench: Workbench, group: Group, given: list[float], rewards: Sequence[Reward], portion: int) -> _Signal:
     with torch.no_grad(), adapter_off(bench.descriptor):
-        reference = _packed(bench, group)
+        reference = [row for _, rows in _packed(bench, group, portion) for row in rows]
     old = [torch.tensor(r.logprobs, device=bench.descriptor.device) for r in group.rollouts]
     return _Signal(group, given, [r.total is not None for r in rewards], old, reference)
 
 
-def _backward(bench: Workbench, signal: _Signal, batch_pairs: int) -> tuple[float, float]:
-    grpo = bench.settings.grpo
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """Sums over the tokens of a group."""
+
+    kl: float
+    clipped: float
+    tokens: int
+
+
+def _gradients(bench: Workbench, optimiser: torch.optim.Optimizer, batch: Sequence[_Signal], portion: int) -> list[_Watched]:
+    """The gradient of a whole batch, from nothing: begun again, it does not count anything twice."""
+    optimiser.zero_grad(set_to_none=True)
+    return [_backward(bench, signal, portion) for signal in batch]
+
+
+def _backward(bench: Workbench, signal: _Signal, portion: int) -> _Watched:
+    grpo, pairs, parts = bench.settings.grpo, bench.settings.schedule.batch_pairs, []
     with checkpointing(bench.descriptor) if bench.on_card else nullcontext():
-        found = group_loss(
-            _packed(bench, signal.group),
-            signal.old,
-            signal.reference,
-            signal.advantages,
-            signal.scored,
-            clip=grpo.clip,
-            beta=grpo.beta,
-            ratio=grpo.ratio,
-        )
-        (found.loss / batch_pairs).backward()
-    return found.kl, found.clipped
+        for of, rows in _packed(bench, signal.group, portion):
+            found = group_loss(
+                rows,
+                signal.old[of],
+                signal.reference[of],
+                signal.advantages[of],
+                signal.scored[of],
+                group=len(signal.scored),
+                clip=grpo.clip,
+                beta=grpo.beta,
+                ratio=grpo.ratio,
+            )
+            if found.loss is not None:
+                (found.loss / pairs).backward()
+            parts.append(found)
+    return _Watched(sum(p.kl for p in parts), sum(p.clipped for p in parts), sum(p.tokens for p in parts))
 
 
 def _step(bench: Workbench, optimiser: torch.optim.Optimizer) -> float | None:

@@ -11,7 +11,8 @@ DELTA = 1e-4
 
 
 def loss_of(new, old, reference, given, scored=None, clip=0.2, beta=0.04, ratio="token"):
-    return group_loss(new, old, reference, given, scored or [True] * len(new), clip=clip, beta=beta, ratio=ratio)
+    known = scored or [True] * len(new)
+    return group_loss(new, old, reference, given, known, group=len(new), clip=clip, beta=beta, ratio=ratio)
 
 
 def test_advantages_are_standardised_with_ddof_0():
@@ -74,7 +75,7 @@ def test_k3_matches_its_formula():
     new, reference = torch.tensor([-1.0, -2.0]), torch.tensor([-1.5, -1.0])
     found = loss_of([new], [new], [reference], [0.0], beta=1.0)
     k3 = [math.exp(d) - d - 1 for d in (-0.5, 1.0)]
-    assert found.kl == pytest.approx(sum(k3) / 2)
+    assert found.kl == pytest.approx(sum(k3)) and found.tokens == 2
     assert found.loss.item() == pytest.approx(sum(k3) / 2)
 
 
@@ -93,3 +94,17 @@ def test_unscored_descriptions_leave_the_loss_but_not_the_divisor():
     one, two = torch.tensor([-1.0]), torch.tensor([-3.0])
     found = loss_of([one, two], [one, two], [one, two], [1.0, 0.0], scored=[True, False])
     assert found.loss.item() == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_losses_of_portions_add_up_to_that_of_the_group(size):
+    torch.manual_seed(0)
+    make = lambda: [torch.randn(n) - 2 for n in (3, 1, 4, 2, 5)]  # noqa: E731
+    new, old, reference, given = make(), make(), make(), [0.5, -1.2, 0.0, 1.1, -0.4]
+    scored, fixed = [True, True, False, True, True], dict(group=5, clip=0.2, beta=0.04, ratio="token")
+    whole = group_loss(new, old, reference, given, scored, **fixed)
+    cuts = [slice(i, i + size) for i in range(0, 5, size)]
+    parts = [group_loss(new[c], old[c], reference[c], given[c], scored[c], **fixed) for c in cuts]
+    assert sum(p.loss.item() for p in parts if p.loss is not None) == pytest.approx(whole.loss.item(), rel=1e-5)
+    assert sum(p.kl for p in parts) == pytest.approx(whole.kl, rel=1e-5)
+    assert sum(p.tokens for p in parts) == whole.tokens == 11 and sum(p.clipped for p in parts) == whole.clipped
