@@ -95,7 +95,8 @@ class SplitSettings(_Part):
 
 class JudgeSettings(_Part):
     """The judge's window and thresholds. Yes from probability `threshold` on (`thresholds`: of single questions); less mass
-    than `min_mass` is unscored, as is a probability within `unsure_band` of the threshold."""
+    than `min_mass` is unscored, as is a probability within `unsure_band` of the threshold. Training stops when more than
+    `max_unscored` of a slice's descriptions are unscored. `limit_s`: seconds that one portion of descriptions may take."""
 
     n_ctx: Count = 8192
     n_batch: Count = 2048
@@ -105,6 +106,7 @@ class JudgeSettings(_Part):
     threshold: Inside = 0.5
     thresholds: dict[QuestionId, Inside] = {}
     unsure_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    max_unscored: Share = 0.5
     limit_s: Positive = 600.0
 
     @model_validator(mode="after")

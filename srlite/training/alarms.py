@@ -1,8 +1,12 @@
-"""What a run's figures warn of, in words. Looked at after every slice; nothing here changes the run."""
+"""What a run's figures warn of, in words, and what stops it. Looked at in every slice; nothing here changes what is learnt."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
+from srlite.errors import ModelError
+from srlite.training.update import Update
+from srlite.types import Reward
 
 Figures = Mapping[str, object]
 
@@ -22,6 +26,26 @@ def alarms(slices: Sequence[Figures]) -> tuple[str, ...]:
         _collapse(now, before),
     ]
     return tuple(text for text in said if text)
+
+
+def refuse_unscored(rewards: Sequence[Sequence[Reward]], limit: float) -> None:
+    """Raises ModelError when more than this share of a slice's descriptions is unscored: nobody says what is good."""
+    flat = [r for group in rewards for r in group]
+    unscored = sum(r.total is None for r in flat)
+    if flat and unscored > limit * len(flat):
+        raise ModelError(
+            f"the judge left {unscored} of {len(flat)} descriptions unscored: it answers neither yes nor no",
+            remedy="Use another judge, or a lower judge.min_mass or judge.unsure_band in a new run.",
+        )
+
+
+def refuse_broken(update: Update) -> None:
+    """Raises ModelError when no step of a slice had a finite gradient. Some such steps are left out and counted."""
+    if update.skipped_steps and not update.steps:
+        raise ModelError(
+            f"none of the slice's {update.skipped_steps} steps had a finite gradient",
+            remedy="Begin a new run with a lower learning rate. Checkpoints up to here are kept.",
+        )
 
 
 def _above(share: float, limit: float, words: str) -> str | None:

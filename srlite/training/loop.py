@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from srlite.device.threads import usable_threads
 from srlite.errors import UsageError
 from srlite.records.sides import Split
-from srlite.training.alarms import alarms
+from srlite.training.alarms import alarms, refuse_broken, refuse_unscored
 from srlite.training.phases import Clock, rewarded, sampled
 from srlite.training.progress import Note, Progress, SliceDone, Tell
 from srlite.training.run import Run, State, own
@@ -88,10 +88,12 @@ def _learn(
         groups = sampled(bench, run, part, tick=_ticker("sample", part, bench, tell), note=note)
     with clock.phase("judge"):
         rewards = rewarded(bench, run, part, groups, tick=_ticker("judge", part, bench, tell))
+    refuse_unscored(rewards, bench.settings.judge.max_unscored)
     seed = seed_of(bench.settings.seed, "update", part.round, part.number)
     with clock.phase("update"):
         tick, portion = _ticker("update", part, bench, tell), portion or bench.settings.sampling.group
         update = update_slice(bench, optimiser, groups, rewards, seed=seed, portion=portion, tick=tick, note=note)
+    refuse_broken(update)
     judge = {"cache_hits": bench.judge.cache_hits - hits, "judge_tokens": bench.judge.tokens_evaluated - evaluated}
     return update, figures_of(part, groups, rewards, update) | judge | clock.figures()
 

@@ -2,7 +2,10 @@
 
 import pytest
 
-from srlite.training.alarms import alarms
+from srlite.errors import ModelError
+from srlite.training.alarms import alarms, refuse_broken, refuse_unscored
+from srlite.training.update import Update
+from srlite.types import Reward
 
 FINE = dict(zero_signal_share=0.5, unscored_share=0.0, cut_off_share=0.0, distinct_share=0.6, reward=2.0, length_tokens=20.0)
 
@@ -31,3 +34,19 @@ def test_each_alarm_by_itself(change, words):
 def test_a_slice_without_a_score_raises_no_other_alarm():
     (said,) = alarms([FINE | {"reward": None}, FINE | {"reward": None, "unscored_share": 1.0, "length_tokens": 1.0}])
     assert "unscored" in said
+
+
+def test_a_judge_that_does_not_answer_stops_the_run_above_the_limit():
+    rewards = [[Reward(total=1.0), Reward(total=None)], [Reward(total=None), Reward(total=2.0)]]
+    refuse_unscored(rewards, 0.5)
+    refuse_unscored([], 0.0)
+    with pytest.raises(ModelError, match="2 of 4 descriptions unscored"):
+        refuse_unscored(rewards, 0.49)
+
+
+def test_a_slice_without_one_finite_gradient_stops_the_run():
+    update = lambda steps, skipped: Update(steps, skipped, 0, None, None, None, 16)  # noqa: E731
+    for fine in (update(0, 0), update(3, 0), update(1, 2)):
+        refuse_broken(fine)
+    with pytest.raises(ModelError, match="none of the slice's 3 steps"):
+        refuse_broken(update(0, 3))
