@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -53,6 +54,17 @@ def append_private(path: Path, text: str) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise _cannot_write(path, len(text.encode()), error) from error
+
+
+def require_space(folder: Path, needed_bytes: int) -> None:
+    """Raises DeviceError saying how much is missing when the disk of `folder` has less than that free."""
+    free = shutil.disk_usage(folder).free
+    if free < needed_bytes:
+        raise DeviceError(
+            f"the disk is full: {needed_bytes:,} bytes are to be written and {needed_bytes - free:,} of them are missing",
+            where=str(folder),
+            remedy="Free some space and go on; what was written before is whole.",
+        )
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -29,13 +29,16 @@ from srlite.config import Settings, read_settings, settings_toml
 from srlite.descriptor.load import Descriptor, load_adapter, save_adapter, trainable
 from srlite.descriptor.prompts import prompts_hash
 from srlite.errors import InputError, ModelError, UsageError
-from srlite.files import append_private, private_folder, sync_folder, write_private
+from srlite.files import append_private, private_folder, require_space, sync_folder, write_private
 from srlite.judge.questions import questions_hash
 from srlite.records.catalogue import Catalogue, read_catalogue, write_catalogue
 from srlite.records.sides import Split
 from srlite.records.split import read_split, write_split
 from srlite.types import Record
 from srlite.workbench import Workbench
+
+_SMALL_FILES = 1_000_000
+"""Bytes for what a checkpoint holds besides tensors, generously."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +168,16 @@ class Run:
         return sorted(found, key=lambda c: (c[0].round, c[0].slice))
 
     def save_checkpoint(self, descriptor: Descriptor, optimiser: torch.optim.Optimizer, state: State) -> Path:
-        """Raises DeviceError when the disk is full; earlier checkpoints are then untouched."""
+        """Raises DeviceError when the disk is full, before anything is written; earlier checkpoints are untouched."""
+        tensors = _optimiser_tensors(descriptor, optimiser)
+        learnt = [p for _, p in trainable(descriptor)]
+        require_space(self.folder, sum(t.numel() * t.element_size() for t in (*tensors.values(), *learnt)) + _SMALL_FILES)
         place = self.folder / "checkpoints" / state.name
         beside = place.with_name(f".{place.name}.part")
         shutil.rmtree(beside, ignore_errors=True)
         private_folder(beside)
         save_adapter(descriptor, beside)
-        write_private(beside / "optimiser.safetensors", save(_optimiser_tensors(descriptor, optimiser)))
+        write_private(beside / "optimiser.safetensors", save(tensors))
         write_private(beside / "state.json", json.dumps(asdict(state)) + "\n")
         write_private(beside / "DONE", "")
         shutil.rmtree(place, ignore_errors=True)
