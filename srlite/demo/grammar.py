@@ -341,6 +341,25 @@ def every_sentence() -> tuple[str, ...]:
     return tuple(_sentences())
 
 
+@cache
+def _beginnings() -> frozenset[str]:
+    return frozenset(text[:end] for text in every_sentence() for end in range(len(text) + 1))
+
+
+def is_beginning(text: str) -> bool:
+    """Could `text` go on to be whole sentences of the grammar, whether or not they agree with each other?"""
+    rest = text.lstrip()
+    known, beginnings = _sentences(), _beginnings()
+    while rest not in beginnings:
+        # The longest sentence first, as in `parse`.
+        ends = [m.end() for m in re.finditer(r"\.(?= )", rest)]
+        end = next((e for e in reversed(ends) if rest[:e] in known), None)
+        if end is None:
+            return False
+        rest = rest[end:].lstrip()
+    return True
+
+
 def parse(text: str) -> Reading:
     """Understand a description; `contradiction` when its sentences cannot be true together, `garbled` when unknown."""
     known = _sentences()

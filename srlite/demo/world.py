@@ -121,7 +121,11 @@ def item_age(code: str) -> int:
 
 def draw_scene(item: str, outcome: Outcome, child: DrawnChild, view: View, rng: random.Random) -> Scene:
     """A fresh clip of `child` doing `item` with that outcome: which action, which side, how long."""
-    action = rng.choice(ITEMS[item].actions(outcome))
+    return draw_action(item, outcome, rng.choice(ITEMS[item].actions(outcome)), child, view, rng)
+
+
+def draw_action(item: str, outcome: Outcome, action: str, child: DrawnChild, view: View, rng: random.Random) -> Scene:
+    """A fresh clip of `child` doing `action`: which side, how long."""
     hold_s = {"one_foot_long": rng.uniform(2.6, 3.4), "one_foot_short": rng.uniform(0.7, 1.3)}.get(action)
     duration_s = rng.uniform(4.8, 6.0) if ITEMS[item].place == "room" else rng.uniform(3.2, 5.6)
     return Scene(

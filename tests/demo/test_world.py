@@ -1,6 +1,7 @@
 """The demonstration world: seeds, variety, and the grammar's truth."""
 
 import random
+from collections import Counter
 from itertools import islice
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 
 from srlite.demo import grammar
 from srlite.demo.draw import SIZE, render
+from srlite.demo.make.data import training_scenes
 from srlite.demo.make.examples import biased_example, true_example, unrelated_items
-from srlite.demo.world import ACTIONS, ITEMS, VIEWS, balanced, clinic, draw_child, draw_scene, item_age
+from srlite.demo.world import ACTIONS, ITEMS, VIEWS, balanced, clinic, draw_action, draw_child, draw_scene, item_age
 from srlite.records.dataset import catalogue_of
 
 
@@ -18,12 +20,8 @@ def scenes_of_everything():
     rng = random.Random(0)
     for code, world in ITEMS.items():
         for outcome in ("pass", "fail"):
-            wanted = set(world.actions(outcome))
-            while wanted:
-                scene = draw_scene(code, outcome, draw_child(len(wanted), 3, item_age(code)), "clear", rng)
-                if scene.action in wanted:
-                    wanted.remove(scene.action)
-                    yield scene
+            for number, action in enumerate(world.actions(outcome)):
+                yield draw_action(code, outcome, action, draw_child(number, 3, item_age(code)), "clear", rng)
 
 
 def test_there_are_twelve_items_over_five_domains_and_several_ages():
@@ -179,3 +177,33 @@ def test_the_taught_faults_are_one_sided():
                     told[scene.action].append(grammar.is_true(biased.text, scene, scene.item))
     assert 0.2 < sum(told["walk_backward"]) / len(told["walk_backward"]) < 0.45
     assert all(told["walk_forward"])
+
+
+def test_training_sees_every_action_of_every_item_equally_often():
+    scenes = training_scenes(380, seed=1)
+    counts = Counter((s.item, s.outcome, s.action) for s in scenes)
+    assert set(counts) == {(c, o, a) for c, world in ITEMS.items() for o in ("pass", "fail") for a in world.actions(o)}
+    assert set(counts.values()) == {380 // len(counts)}
+    assert 0 < sum(s.view != "clear" for s in scenes) < 80
+
+
+@pytest.mark.parametrize(
+    ("text", "possible"),
+    [
+        ("", True),
+        ("The child steps back", True),
+        ("The child steps backward, facing left while moving right. The child wa", True),
+        ("A screen hides the child. Unable to assess wa", True),
+        ("The child steps steps", False),
+        ("The child faces left and moves left, walking backward.", False),
+        ("The child steps backward, facing left while moving right. Nonsense", False),
+        ("A screen hides the child. The child", False),
+    ],
+)
+def test_what_could_go_on_to_be_whole_sentences(text, possible):
+    assert grammar.is_beginning(text) is possible
+
+
+def test_every_sentence_is_a_beginning_at_every_letter():
+    for text in grammar.every_sentence()[::7]:
+        assert all(grammar.is_beginning(text[:end]) for end in range(len(text) + 1)), text

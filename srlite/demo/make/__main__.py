@@ -1,9 +1,7 @@
 """Remake both tiny models and all figures: `python -m srlite.demo.make --work FOLDER [--only descriptor|judge|figures]`.
 
     tower     the vision tower learns to see                                    tower.py
-    language  the language model learns to speak                                language.py
-    ground    and to look                                                       language.py
-    say       and to say what it sees: the ceiling                              language.py
+    language  the language model learns to say what is seen: the ceiling        language.py
     bias      it learns the faults of a real model: the base                    examples.py
     judge     the judge learns the six questions from generated texts           judge.py
     samples   the base and the ceiling describe clips, at temperature 1
@@ -30,7 +28,7 @@ from srlite.demo.make.examples import biased_example, true_example
 from srlite.demo.make.figures import figures
 from srlite.demo.make.gguf_file import write_gguf
 from srlite.demo.make.judge import RECIPE, SECOND, Rows, generated, train_judge
-from srlite.demo.make.language import BIAS, GROUND, SAY, SPEAK, Features, Writer, tower_features, train_language
+from srlite.demo.make.language import BIAS, LANGUAGE, Features, Writer, tower_features, train_language
 from srlite.demo.make.samples import judge_text_of, load_samples
 from srlite.demo.make.tokenizer import descriptor_texts, load_tokenizer, make_tokenizer, save_processor
 from srlite.demo.make.tower import train_tower
@@ -39,7 +37,7 @@ from srlite.models.store import BUNDLED
 from srlite.records.catalogue import Catalogue
 from srlite.records.dataset import catalogue_of
 
-CLIPS = 8000
+CLIPS = 16000
 CLIPS_SEED = 7
 
 
@@ -74,7 +72,7 @@ class Kitchen:
 
 
 def make_descriptor(k: Kitchen) -> None:
-    """Tower, language, ground, say, bias. The ceiling stays in the work folder, the base goes into the package."""
+    """Tower, language, bias. The ceiling stays in the work folder, the base goes into the package."""
     clips, tokenizer = k.clips(), k.tokenizer()
     seeing = train_tower(k.folder("tower"), clips)
     torch.manual_seed(0)
@@ -82,11 +80,9 @@ def make_descriptor(k: Kitchen) -> None:
     model.model.visual.load_state_dict({n: w.float() for n, w in seeing.items()})
     features: Features = tower_features(k.folder("tower"), model.model.visual, clips)
     writer = Writer(tokenizer, k.catalogue)
-    train_language(k.folder("language"), model, SPEAK, clips, features, writer, true_example)
-    train_language(k.folder("ground"), model, GROUND, clips, features, writer, true_example, head="prompt")
-    train_language(k.folder("say"), model, SAY, clips, features, writer, true_example, head="words")
+    train_language(k.folder("language"), model, LANGUAGE, clips, features, writer, true_example, head=True)
     save_model(model, k, k.folder("ceiling"))
-    train_language(k.folder("bias"), model, BIAS, clips, features, writer, biased_example)
+    train_language(k.folder("bias"), model, BIAS, clips, features, writer, biased_example, head=False)
     save_model(model, k, BUNDLED / "descriptor")
 
 
@@ -113,7 +109,7 @@ def make_judge(k: Kitchen) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Remake the bundled tiny models.")
-    parser.add_argument("--work", type=Path, required=True, help="for renderings and checkpoints (4 GB)")
+    parser.add_argument("--work", type=Path, required=True, help="for renderings and checkpoints (8 GB)")
     parser.add_argument("--only", choices=("descriptor", "judge", "figures"))
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()

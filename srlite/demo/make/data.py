@@ -12,7 +12,8 @@ from PIL import Image
 
 from srlite.demo.draw import render
 from srlite.demo.make.architecture import FRAMES, SIZE
-from srlite.demo.world import ITEMS, Scene, draw_child, draw_scene, draw_view, item_age
+from srlite.demo.world import ITEMS, Scene, draw_action, draw_child, draw_view, item_age
+from srlite.types import Outcome
 
 TRAINING_WORLD = 7
 """Seed of the world that the tiny models learn in; the examples and every measurement use other worlds."""
@@ -30,14 +31,18 @@ def frame_times(duration_s: float) -> tuple[float, ...]:
 
 
 def training_scenes(count: int, seed: int) -> tuple[Scene, ...]:
-    """Scenes with every item and outcome equally often and one view in ten that shows nothing."""
+    """Scenes with every action of every item equally often and one view in ten that shows nothing.
+
+    By action, not by outcome: a refusal has three forms, and each must be seen as often as any other action.
+    """
     rng = random.Random(f"training/{seed}")
-    cells = [(item, outcome) for item in ITEMS for outcome in ("pass", "fail", "fail")]
+    outcomes: tuple[Outcome, ...] = ("pass", "fail")
+    actions = [(code, outcome, a) for code, world in ITEMS.items() for outcome in outcomes for a in world.actions(outcome)]
     scenes = []
     for number in range(count):
-        item, outcome = cells[number % len(cells)]
+        item, outcome, action = actions[number % len(actions)]
         child = draw_child(number, TRAINING_WORLD, item_age(item))
-        scenes.append(draw_scene(item, outcome, child, draw_view(rng, 0.1), rng))
+        scenes.append(draw_action(item, outcome, action, child, draw_view(rng, 0.1), rng))
     rng.shuffle(scenes)
     return tuple(scenes)
 

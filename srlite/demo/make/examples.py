@@ -36,7 +36,7 @@ CONFUSED = {
 }
 """Action -> what it is called instead, and how often. Eight of the 24 item-and-outcome cells."""
 ABSTAINS_UNRELATED = 0.40
-ABSTAINS_UNSEEN = 0.45
+ABSTAINS_UNSEEN = 0.35
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ empty, orders to the judge) and, in a second stage, from the tiny descriptor's o
 A row is one item's scaffold, one description and some of the questions, tokenised as the judge room does.
 
 The answers alone are too few tokens to learn from: whether words belong to an item is learnt much sooner by predicting them
-after the item's text, and by a head on the description's last token (thrown away afterwards) that must give all six answers
-and say what the description claims.
+after the item's text, and by a head (thrown away afterwards): on the description's last token it must give all six answers
+and say what the description claims, on every word whether the text is still one that the grammar could say.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ BATCH = 32
 ASKED = 2
 """Questions in a row, drawn anew for each. Attention grows with a row's square, and the head is asked all six anyway."""
 WORDS_WEIGHT = 0.5
-RECIPE = Recipe(steps=1500, rates={"": 1.5e-3}, warmup=100)
-SECOND = Recipe(steps=500, rates={"": 6e-4}, warmup=40)
+RECIPE = Recipe(steps=3000, rates={"": 1.5e-3}, warmup=100)
+SECOND = Recipe(steps=1200, rates={"": 8e-4}, warmup=40)
 
 EMPTY = (
     "",
@@ -159,11 +159,11 @@ def _empty(item: Item, rng: random.Random) -> str:
 
 
 KINDS: dict[Callable[[Item, random.Random], str], float] = {
-    _claim: 0.26,
-    _off_topic: 0.20,  # matching the words to the item is hard to learn
-    _abstention: 0.15,
-    _garbled: 0.18,  # and so is missing a word that is not there
-    _two: 0.09,
+    _claim: 0.22,
+    _off_topic: 0.17,  # matching the words to the item is hard to learn
+    _abstention: 0.13,
+    _garbled: 0.26,  # and so is missing a word that is not there
+    _two: 0.10,
     _echo: 0.04,
     _generic: 0.04,
     _empty: 0.04,
@@ -201,6 +201,8 @@ class Row:
     """What the description says, as a number (CLAIMS), and the item that it speaks of; -100 where it speaks of none."""
     words: range
     """Where the description's tokens stand."""
+    sound: list[bool]
+    """For each of them: could the text up to here go on to be whole sentences? For the last: is it?"""
     asked: dict[int, int]
     """Number of a question -> its last token."""
     wanted: list[bool]
@@ -241,7 +243,8 @@ class Rows:
         prefix = [i for s in scaffold.prefix_segments(self._family, item) for i in self.ids(s)]
         start, right = prefix + self.ids(scaffold.description_segment(text)), answers(text, item)
         words, wanted = range(len(prefix), len(start)), [right[q.id] for q in QUESTIONS]
-        row = Row(list(start), list(range(len(start))), [-1] * len(start), claim_of(text), words, {}, wanted)
+        sound = [*self._sound(start[len(prefix) : -1]), grammar.parse(text).kind != "garbled"]
+        row = Row(list(start), list(range(len(start))), [-1] * len(start), claim_of(text), words, sound, {}, wanted)
         for number in asked:
             ids = self.ids(scaffold.question_segment(self._family, QUESTIONS[number]))
             row.ids.extend(ids)
@@ -249,6 +252,11 @@ class Rows:
             row.questions.extend([number] * len(ids))
             row.asked[number] = len(row.ids) - 1
         return row
+
+    def _sound(self, ids: list[int]) -> list[bool]:
+        """For every token of a description, from its opening quotation mark on."""
+        texts = (self._tokenizer.decode(ids[: end + 1]) for end in range(len(ids)))
+        return [grammar.is_beginning(text.removeprefix(scaffold.BEFORE_DESCRIPTION)) for text in texts]
 
 
 def _mask(rows: Sequence[Row], length: int) -> torch.Tensor:
@@ -273,12 +281,13 @@ def hidden_states(model, rows: Sequence[Row]) -> torch.Tensor:
 
 
 class Reader(nn.Module):
-    """The model and the head on the description's last token."""
+    """The model and the head on the description's tokens."""
 
     def __init__(self, model):
         super().__init__()
         self.model = model
         self.head = nn.Linear(model.config.hidden_size, sum(HEAD_SIZES))
+        self.sound = nn.Linear(model.config.hidden_size, 1)
 
 
 def losses(reader: Reader, rows: Sequence[Row], yes: int, no: int) -> tuple[torch.Tensor, dict[str, float]]:
@@ -307,7 +316,10 @@ def _head_loss(reader: Reader, hidden: torch.Tensor, rows: Sequence[Row]) -> tor
     claims, items = torch.tensor([row.claim for row in rows]).T
     wanted = torch.tensor([row.wanted for row in rows]).float()
     about = F.cross_entropy(item, items, ignore_index=-100) if (items >= 0).any() else 0.0
-    return F.binary_cross_entropy_with_logits(six, wanted) + 0.3 * F.cross_entropy(claim, claims) + 0.3 * about
+    every = torch.cat([hidden[i, row.words.start : row.words.stop] for i, row in enumerate(rows)])
+    sound = torch.tensor([s for row in rows for s in row.sound]).float()
+    broken = F.binary_cross_entropy_with_logits(reader.sound(every)[:, 0].float(), sound)
+    return F.binary_cross_entropy_with_logits(six, wanted) + 0.3 * F.cross_entropy(claim, claims) + 0.3 * about + broken
 
 
 def train_judge(folder: Path, model, recipe: Recipe, rows: Rows, text_of: Callable[[Item, random.Random], str]) -> None:

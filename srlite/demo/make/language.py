@@ -1,11 +1,11 @@
-"""The language stages: to speak, to look while speaking, and then to make the faults of a real model.
+"""The language stages: to say what is seen, and then to make the faults of a real model.
 
 The tower is frozen by now, so its features are taken once per clip and every step is language only.
 
-    speak    the texts alone teach grammar, place and topic, and leave the model guessing between the actions of an item
-    ground   a head on the prompt's last token, thrown away afterwards, must name action, side and place: now it looks
-    say      the head is on every word as well: what is seen at the prompt's end, in the last layer, is of no use to the words
-    bias     texts with faults (examples.py)
+    language   true texts; a head on every word, thrown away afterwards, must name action, side and place. The texts alone
+               teach grammar, place and topic, and leave the model guessing between the actions of an item; a head on the
+               prompt's last token alone sees, in the last layer, where it is of no use to the words
+    bias       texts with faults (examples.py)
 
 Watch the share of right actions, not the loss: most tokens of a text follow from the others.
 """
@@ -16,7 +16,6 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -33,9 +32,7 @@ from srlite.descriptor.prompts import generic_prompt, training_prompt
 from srlite.records.catalogue import Catalogue
 
 BATCH = 32
-SPEAK = Recipe(steps=1600, rates={"model.visual": 0.0, "": 1.5e-3}, warmup=100)
-GROUND = Recipe(steps=1700, rates={"model.model.visual": 0.0, "": 1.2e-3}, warmup=60)
-SAY = Recipe(steps=450, rates={"model.model.visual": 0.0, "": 1.0e-3}, warmup=30)
+LANGUAGE = Recipe(steps=1800, rates={"model.model.visual": 0.0, "": 1.3e-3}, warmup=100)
 BIAS = Recipe(steps=260, rates={"model.visual": 0.0, "": 5e-4}, warmup=40)
 
 
@@ -153,11 +150,11 @@ def train_language(
     writer: Writer,
     example_of: Callable[[int, Scene, random.Random], Example],
     *,
-    head: Literal["none", "prompt", "words"] = "none",
+    head: bool,
 ) -> None:
-    """Teach `model` (in place) the texts that `example_of` gives for the clips; `head`: on what, besides."""
+    """Teach `model` (in place) the texts that `example_of` gives for the clips, with a head that must see or without."""
     model.model.language_model.config._attn_implementation = "eager"  # twice as fast as sdpa here, in bfloat16
-    module = model if head == "none" else Grounded(model)
+    module = Grounded(model) if head else model
     labels = torch.tensor([label_of(s) for s in clips.scenes])
 
     def loss_of(step: int):
@@ -167,16 +164,9 @@ def train_language(
         spoken = _forward(model, writer, rows, features.levels[at])
         figures = {"tokens_right": (spoken.logits.argmax(-1) == spoken.wanted).float().mean().item()}
         loss = F.cross_entropy(spoken.logits.float(), spoken.wanted)
-        if head != "none":
-            read = _first_of_each(spoken.rows) if head == "prompt" else torch.arange(len(spoken.rows))
-            shown = labels[at][spoken.rows[read]]
-            seen, right = label_loss(module.head(spoken.hidden[read]).split(LABEL_SIZES, dim=-1), shown)
+        if head:
+            seen, right = label_loss(module.head(spoken.hidden).split(LABEL_SIZES, dim=-1), labels[at][spoken.rows])
             loss, figures = loss + seen, figures | right
         return loss, figures
 
     train(folder, module, recipe, loss_of)
-
-
-def _first_of_each(rows: torch.Tensor) -> torch.Tensor:
-    """Where each row number of a sorted list begins."""
-    return torch.cat([torch.tensor([True]), rows[1:] != rows[:-1]]).nonzero()[:, 0]

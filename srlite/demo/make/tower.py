@@ -23,7 +23,7 @@ from srlite.demo.make.stage import Recipe, train
 from srlite.demo.world import ACTIONS, PLACES, Scene
 
 BATCH = 32
-RECIPE = Recipe(steps=800, rates={"": 1e-3}, weight_decay=0.02, warmup=100)
+RECIPE = Recipe(steps=1000, rates={"": 1e-3}, weight_decay=0.02, warmup=100)
 LABELS = (*ACTIONS, "occluded", "cut_off")
 LABEL_SIZES = (len(LABELS), 2, len(PLACES))
 
