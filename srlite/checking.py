@@ -14,6 +14,7 @@ from srlite.records.problems import Problem, RowProblems
 from srlite.records.sides import Split
 from srlite.records.spellings import child_key
 from srlite.records.split import How, default_how, split_records, unused_column
+from srlite.training.schedule import slices
 from srlite.types import Record
 from srlite.video.check import ClipCheck, check_clips
 
@@ -72,6 +73,7 @@ def check(
         split = _split(data, how, settings)
         records, items = len(data.records), _items(data, split)
         notes = (*data.notes, *unused_column(data.records, how), f"split: {how}", *split.report.notes)
+        notes += _pairs_that_cannot_be(data, split, settings)
         named: Sequence[str] = sorted({r.clip for r in data.records})
     except RowProblems as error:
         problems, remedy, named = error.found, error.remedy, read_folder(videos).videos
@@ -113,6 +115,15 @@ def _split(data: Dataset, how: How, settings: Settings) -> Split:
         raise RowProblems(
             error.message, where=error.where or "split", remedy=error.remedy, found=(Problem(0, None, error.message),)
         ) from None
+
+
+def _pairs_that_cannot_be(data: Dataset, split: Split, settings: Settings) -> tuple[str, ...]:
+    """A note when training cannot make the unrelated pairs that it wants: it refuses then, unless it is told to want fewer."""
+    try:
+        slices(split.train, data.records, data.catalogue, settings)
+    except InputError as error:
+        return (f"train will refuse: {error.message}. {error.remedy} Or train with --mismatched-share 0.",)
+    return ()
 
 
 def _items(data: Dataset, split: Split) -> tuple[ItemCheck, ...]:

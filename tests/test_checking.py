@@ -95,6 +95,15 @@ def test_a_split_that_cannot_be_cut_is_a_problem_of_the_rows(examples, tmp_path)
     assert [p.text for p in found.problems] == ["1 children cannot be cut into two sides"] and len(found.clips) == 1
 
 
+def test_what_training_will_refuse_is_told(clinic, examples):
+    (clinic / "one.toml").write_text('[items."18_4"]\nname = "walks"\ncriterion = "Walks."\n')
+    alone = srlite.check(clinic / "items.csv", clinic / "videos", catalogue=clinic / "one.toml", rows_only=True)
+    (said,) = [n for n in alone.notes if n.startswith("train will refuse")]
+    assert "mismatched pairs are wanted, 0 are possible" in said and "--mismatched-share 0" in said
+    fine = srlite.check(examples / "items.csv", examples / "videos", rows_only=True)
+    assert not any("refuse" in n for n in fine.notes)
+
+
 def test_an_unused_split_column_is_told(clinic):
     lines = (clinic / "items.csv").read_text().splitlines()
     (clinic / "items.csv").write_text("\n".join([lines[0] + ",split", *(line + ",train" for line in lines[1:])]))

@@ -26,7 +26,8 @@ def odd(trained, data, tmp_path_factory):
     rows[0]["video"] = name
     rows.append(rows[0] | {"video": "second.mp4", "child": "孩子[1]"})
     for row in rows:
-        row |= {"name": f"{row['item']} {NASTY}", "criterion": f"The child does {NASTY}."}
+        domain = "gross motor" if row["item"] == "18_4" else "language"
+        row |= {"name": f"{row['item']} {NASTY}", "criterion": f"The child does {NASTY}.", "domain": domain}
     with (folder / "items.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
@@ -61,8 +62,8 @@ TERMINALS = {
 }
 
 
-HEAVY = ("train", "assess", "evaluate", "unknown")
-"""Commands that load torch or a model: one terminal each."""
+HEAVY = ("train", "refused", "assess", "evaluate", "unknown")
+"""Commands that take seconds: one terminal each."""
 
 
 @pytest.mark.parametrize(
