@@ -13,7 +13,8 @@ from srlite.records.dataset import Dataset, read_dataset
 from srlite.records.problems import Problem, RowProblems
 from srlite.records.sides import Split
 from srlite.records.spellings import child_key
-from srlite.records.split import How, default_how, split_records, unused_column
+from srlite.records.split import unused_column
+from srlite.training.job import how_for, split_for
 from srlite.training.schedule import slices
 from srlite.types import Record
 from srlite.video.check import ClipCheck, check_clips
@@ -57,7 +58,6 @@ def check(
     videos: Path,
     *,
     catalogue: Path | None = None,
-    how: How | None = None,
     rows_only: bool = False,
     settings: Settings = Settings(),  # noqa: B008  frozen
     tick: Tick = lambda done, total: None,
@@ -69,8 +69,7 @@ def check(
     records, problems, remedy, items, notes = 0, (), None, (), ()
     try:
         data = read_dataset(items_csv, videos, catalogue)
-        how = how or default_how(data.records)
-        split = _split(data, how, settings)
+        how, split = how_for(data, settings), _split(data, settings)
         records, items = len(data.records), _items(data, split)
         notes = (*data.notes, *unused_column(data.records, how), f"split: {how}", *split.report.notes)
         notes += _pairs_that_cannot_be(data, split, settings)
@@ -98,17 +97,10 @@ def check_json(found: Check) -> dict[str, object]:
     }
 
 
-def _split(data: Dataset, how: How, settings: Settings) -> Split:
-    """As training would cut the records by default. What stands in its way is a problem of the rows like any other."""
-    s = settings.split
+def _split(data: Dataset, settings: Settings) -> Split:
+    """As training would cut the records. What stands in its way is a problem of the rows like any other."""
     try:
-        return split_records(
-            data.records,
-            how=how,
-            test_fraction=s.test_fraction,
-            validation_fraction=s.validation_fraction,
-            seed=settings.seed,
-        )
+        return split_for(data, settings)
     except RowProblems:
         raise
     except InputError as error:

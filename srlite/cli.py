@@ -137,6 +137,7 @@ def check(
     """Check every row and every clip before anything heavy is loaded, on the grounds on which train refuses them."""
     from srlite.checking import check as check_data
     from srlite.checking import check_json
+    from srlite.config import settings_from
     from srlite.console import counted
 
     with screen.bar() as bar:
@@ -144,7 +145,7 @@ def check(
             items_csv,
             videos,
             catalogue=catalogue,
-            how=split and split.value,
+            settings=settings_from({"split": {"how": split and split.value}}, where="--split"),
             rows_only=rows_only,
             tick=lambda done, total: bar.show("read clips", done, total),
         )

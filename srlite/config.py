@@ -156,20 +156,21 @@ def settings_from(values: Mapping[str, object], *, where: str) -> Settings:
 
 def read_settings(path: Path) -> Settings:
     """The settings of a run (config.toml)."""
-    try:
-        return settings_from(tomllib.loads(path.read_text(encoding="utf-8")), where=str(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"the settings cannot be read: {error}", where=str(path)) from None
+    return settings_from(_read_toml(path), where=str(path))
 
 
 def read_overrides(path: Path) -> dict[str, object]:
     """Settings of a file that names only some (srlite.toml), checked. Raises InputError naming the file and the setting."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"the settings cannot be read: {error}", where=str(path)) from None
+    values = _read_toml(path)
     settings_from(values, where=str(path))
     return values
+
+
+def _read_toml(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"the settings cannot be read: {error}", where=str(path)) from None
 
 
 def settings_template() -> str:

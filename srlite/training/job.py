@@ -14,7 +14,7 @@ from srlite.models.registry import registry
 from srlite.models.store import find_descriptor, find_judge
 from srlite.records.dataset import Dataset, read_dataset
 from srlite.records.sides import Split
-from srlite.records.split import default_how, split_records, unused_column
+from srlite.records.split import How, default_how, split_records, unused_column
 from srlite.training.progress import Note, Reading, Tell, silent
 from srlite.video.check import refuse_unreadable
 from srlite.video.pool import ClipReaders
@@ -57,11 +57,15 @@ def settings_for(preset: str | None, over: Mapping[str, object]) -> tuple[str | 
     return chosen.name, settings_from(merged(base, over), where=f"preset {chosen.name}")
 
 
+def how_for(data: Dataset, settings: Settings) -> How:
+    """The way to split: that of the settings, else by what the records name."""
+    return settings.split.how or default_how(data.records)
+
+
 def split_for(data: Dataset, settings: Settings) -> Split:
-    how = settings.split.how or default_how(data.records)
     return split_records(
         data.records,
-        how=how,
+        how=how_for(data, settings),
         test_fraction=settings.split.test_fraction,
         validation_fraction=settings.split.validation_fraction,
         seed=settings.seed,
@@ -120,7 +124,7 @@ def train(
         find_descriptor(settings.models.descriptor)
         find_judge(settings.models.judge)
     data = read_dataset(items_csv, videos, catalogue)
-    clips = {videos / r.clip for r in data.records}
+    clips = {r.clip for r in data.records}
 
     from srlite.training.loop import train_run
     from srlite.training.run import begin, check_place, sole_owner, take_up
@@ -129,7 +133,7 @@ def train(
     check_place(run, resume=resume)
     if settings:
         with ClipReaders(limit_s=settings.video.limit_s) as readers:
-            refuse_unreadable(readers, clips, readers.probe)
+            refuse_unreadable(readers, [videos / clip for clip in clips], readers.probe)
     with sole_owner(run):
         remove_leftovers(run)
         if resume:
@@ -139,11 +143,10 @@ def train(
             split = split_for(data, settings)
             folder = begin(run, settings, data.catalogue, split)
         heard = _logged(folder, tell)
-        how = settings.split.how or default_how(data.records)
-        for note in (*data.notes, *unused_column(data.records, how), *split.report.notes):
+        for note in (*data.notes, *unused_column(data.records, how_for(data, settings)), *split.report.notes):
             heard(Note(note))
         with open_workbench(settings, folder.catalogue(), videos=videos, adapter=None) as bench:
-            _read_clips(bench, folder, {r.clip for r in data.records}, tell)
+            _read_clips(bench, folder, clips, tell)
             trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
                 heard(Note(note))

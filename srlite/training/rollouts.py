@@ -1,7 +1,8 @@
 """Groups and rewards on disk, one JSON line a group.
 
-Sampling takes hours on a real card, so a group is on disk as soon as it is sampled, in a file that is renamed when the slice
-is complete. Rewards are written whole: their verdicts are in the judge's cache already.
+Sampling takes hours on a real card, so a group is on disk as soon as it is sampled, in a file that is replaced when the slice
+is complete: by then in the order of the slice, also where a clip could be read only the second time. Rewards are written
+whole: their verdicts are in the judge's cache already.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ Left out: tone mapping of HDR (said in a warning), deinterlacing, the time limit
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import av
 import numpy as np
 from av.video.frame import VideoFrame
 
+from srlite.device.threads import cores
 from srlite.errors import InputError
 from srlite.types import Frames
 from srlite.video.container import decode_packet, open_clip, packets
@@ -201,5 +201,4 @@ def _frames(count: int) -> str:
 
 
 def _threads() -> int:
-    free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(free, _MAX_THREADS)
+    return min(cores(), _MAX_THREADS)

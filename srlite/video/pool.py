@@ -6,7 +6,6 @@ makes reading many of them fast.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 from queue import LifoQueue
 from typing import TypeVar
 
+from srlite.device.threads import cores
 from srlite.errors import InputError
 from srlite.types import Frames
 from srlite.video.info import ClipInfo
@@ -23,11 +23,6 @@ _Found = TypeVar("_Found")
 _MOST = 4  # children hold decoders of up to some hundred megabytes each
 
 
-def cores() -> int:
-    """How many clips are worth reading at once here."""
-    return min(_MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-
-
 class ClipReaders:
     """Like a ClipReader, for several threads: each call takes a free reader, and waits where there is none.
 
@@ -35,7 +30,7 @@ class ClipReaders:
     """
 
     def __init__(self, *, limit_s: float, count: int | None = None):
-        self.count = count or cores()
+        self.count = count or min(_MOST, cores())
         self._all = [ClipReader(limit_s=limit_s) for _ in range(self.count)]
         self._free: LifoQueue[ClipReader] = LifoQueue()
         for reader in self._all:
