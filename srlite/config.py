@@ -50,9 +50,11 @@ class Models(_Part):
 
 
 class Sampling(_Part):
-    """A group of descriptions (paper: 16). Temperature 1 and top_p 1: the log-probabilities recorded are those trained on."""
+    """A group of descriptions (paper: 16), of `pairs` pairs at once. Temperature 1 and top_p 1: the log-probabilities recorded
+    are those trained on."""
 
     group: Annotated[int, Field(ge=2)] = 16
+    pairs: Count = 4
     max_new_tokens: Count = 128
     temperature: Positive = 1.0
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0

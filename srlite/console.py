@@ -268,6 +268,8 @@ def _slice_line(f: Mapping, left_s: float) -> str:
         f"{f['length_tokens']:.0f} tokens",
         f"cache hits {f['cache_hits']}",
     ]
+    if f["sample_tokens_per_s"]:
+        parts.append(f"{f['sample_tokens_per_s']:.0f} tokens/s")
     if f["unscored_share"]:
         parts.append(f"unscored {f['unscored_share']:.1%}")
     if f["validation"] is not None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from srlite.descriptor.features import Features
-from srlite.descriptor.generate import sample_group
+from srlite.descriptor.generate import Ask, sample_groups
 from srlite.descriptor.inputs import Prompt, build_prompt
 from srlite.descriptor.prompts import canonical_prompt
 from srlite.device.turns import judge_turn
@@ -61,35 +59,21 @@ def prepare(bench: Workbench, clip: str, text: str) -> tuple[Prompt, Features, F
     return prompt, bench.features.features(bench.descriptor, prompt, clip_sha256=sha256), frames, sha256
 
 
-def sample(bench: Workbench, prompt: Prompt, features: Features, *, seed: int) -> tuple[Rollout, ...]:
-    """A group of descriptions under the current adapter; the same seed gives the same group."""
+def sample(bench: Workbench, asks: Iterable[Ask]) -> list[tuple[Rollout, ...]]:
+    """Descriptions under the current adapter, one for each seed of each ask; the same seed gives the same description."""
     s = bench.settings.sampling
-    generator = torch.Generator().manual_seed(seed)
-    return sample_group(
-        bench.descriptor,
-        prompt,
-        features,
-        count=s.group,
-        max_new_tokens=s.max_new_tokens,
-        temperature=s.temperature,
-        top_p=s.top_p,
-        generator=generator,
-    )
+    return sample_groups(bench.descriptor, asks, max_new_tokens=s.max_new_tokens, temperature=s.temperature, top_p=s.top_p)
 
 
 def describe(bench: Workbench, pair: Pair, text: str) -> Described:
-    """The likeliest description of the pair's clip, asked with `text`. Raises InputError when the clip cannot be read."""
+    """The likeliest description of the pair's clip, asked with `text`. Raises InputError when the clip cannot be read.
+
+    One at a time: in a longer row the last bits of the sums differ, and the same clip must read the same in every command.
+    """
     prompt, features, frames, sha256 = prepare(bench, pair.clip, text)
-    (rollout,) = sample_group(
-        bench.descriptor,
-        prompt,
-        features,
-        count=1,
-        temperature=0.0,
-        top_p=1.0,
-        generator=None,
-        max_new_tokens=bench.settings.sampling.max_new_tokens,
-    )
+    most = bench.settings.sampling.max_new_tokens
+    greedy = sample_groups(bench.descriptor, [Ask(prompt, features, (0,))], max_new_tokens=most, temperature=0.0, top_p=1.0)
+    ((rollout,),) = greedy
     seen = Seen(sha256, frames.duration_s, frames.times_s, frames.warnings)
     return Described(pair, rollout.text, len(rollout.tokens), seen)
 

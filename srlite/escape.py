@@ -1,7 +1,7 @@
 """Text that a user or a model wrote, made harmless for where it is shown. Every output goes through here.
 
-    plain     for a terminal and for HTML (where the template escapes markup besides)
-    inert     for a cell of a CSV file that somebody will open in a spreadsheet; `original` undoes it
+plain     for a terminal and for HTML (where the template escapes markup besides)
+inert     for a cell of a CSV file that somebody will open in a spreadsheet; `original` undoes it
 """
 
 from __future__ import annotations

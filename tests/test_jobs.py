@@ -8,13 +8,16 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from small_clinic import SMALL
 
 import srlite
 from srlite.errors import InputError, ModelError
+from srlite.training.rollouts import read_groups, read_rewards
 from srlite.training.run import Run
+from srlite.types import Reward
 
 
 def test_a_run_leaves_what_the_contract_names(trained):
@@ -190,7 +193,6 @@ def bench_of(data, run):
 def learnt(data, run, portion, *, told):
     """The adapter's tensors after the run's first slice, learnt from in portions; and the update's figures."""
     from srlite.descriptor.load import trainable
-    from srlite.training.rollouts import read_groups, read_rewards
     from srlite.training.update import optimiser_for, update_slice
 
     first = run / "rounds" / "001" / "0001"
@@ -218,16 +220,73 @@ def test_a_row_that_does_not_fit_into_memory_is_halved_and_remembered(data, trai
 
     from srlite.training import update
 
-    real, told = update.packed_logprobs, []
+    real, told = update.answer_logprobs, []
 
-    def small_card(descriptor, prompt, features, completions):
+    def small_card(descriptor, read, completions):
         if len(completions) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
-        return real(descriptor, prompt, features, completions)
+        return real(descriptor, read, completions)
 
-    monkeypatch.setattr(update, "packed_logprobs", small_card)
+    monkeypatch.setattr(update, "answer_logprobs", small_card)
     halved, figures = learnt(data, trained, 4, told=told)
     monkeypatch.undo()
     assert figures.portion == 2 and len(told) == 1 and "2 descriptions" in told[0]
     again, _ = learnt(data, trained, 2, told=[])
     assert all(torch.equal(halved[name], again[name]) for name in halved)
+
+
+def test_a_row_of_samples_that_does_not_fit_into_memory_is_halved_and_remembered(data, trained, tmp_path, home, monkeypatch):
+    """Each sample has its own seed, so that fewer at once say the same."""
+    import torch
+
+    from srlite.training import phases
+    from srlite.training.schedule import Slice
+
+    real, told, run = phases.sample, [], Run(tmp_path / "run")
+    groups = read_groups(trained / "rounds" / "001" / "0001" / "rollouts.jsonl")
+
+    def small_card(bench, asks):
+        asks = list(asks)
+        if sum(len(ask.seeds) for ask in asks) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+        return real(bench, asks)
+
+    monkeypatch.setattr(phases, "sample", small_card)
+    part = Slice(1, 1, 1, tuple(g.pair for g in groups), tuple(g.prompt for g in groups))
+    with bench_of(data, trained) as bench:
+        found = phases.sampled(bench, run, part, at_once=16, tick=lambda done, total: None, note=told.append)
+    assert found.at_once == 2 and [text.split("from here on ")[1].split()[0] for text in told] == ["8", "4", "2"]
+    words = lambda groups: [r.text for g in groups for r in g.rollouts]
+    assert words(found.groups) == words(groups) == words(read_groups(run.slice_folder(1, 1) / "rollouts.jsonl"))
+    assert found.tokens == sum(len(r.tokens) for g in groups for r in g.rollouts)
+
+
+def test_no_token_goes_through_the_language_model_twice(data, trained, home):
+    """Of a group: the prompt once and its descriptions once, in each of sampling, reference and update."""
+    from srlite.describing import prepare, sample
+    from srlite.descriptor.generate import Ask
+    from srlite.descriptor.prompts import training_prompt
+    from srlite.training import update
+
+    group = read_groups(trained / "rounds" / "001" / "0001" / "rollouts.jsonl")[0]
+    with bench_of(data, trained) as bench:
+        pushed, tower = [], []
+        core = bench.descriptor.core
+        core.language_model.register_forward_hook(lambda m, a, output: pushed.append(output.last_hidden_state.shape[1]))
+        core.visual.register_forward_hook(lambda m, a, output: tower.append(1))
+        text = training_prompt(bench.catalogue[group.pair.item], group.pair.age_months, group.prompt)
+        prompt, features, _, _ = prepare(bench, group.pair.clip, text)
+        rollouts = sample(bench, [Ask(prompt, features, tuple(range(16)))])[0]
+        group = replace(group, rollouts=rollouts)
+        most = len(prompt.input_ids) + sum(len(r.tokens) for r in rollouts)
+        by_phase = {"sample": sum(pushed)}
+        rewards = [Reward(total=float(i % 2)) for i in range(16)]
+        for portion in (16, 5):
+            pushed.clear()
+            signal = update._signal(bench, group, [1.0, -1.0] * 8, rewards, portion)
+            by_phase[f"reference {portion}"] = sum(pushed)
+            pushed.clear()
+            update._backward(bench, signal, portion)
+            by_phase[f"update {portion}"] = sum(pushed)
+        assert all(0.9 * most < count <= most for count in by_phase.values()), (by_phase, most)
+        assert len(tower) == 1

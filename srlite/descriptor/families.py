@@ -7,7 +7,6 @@ Left out: sizes in memory and what fits on which card (the registry and the devi
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 from srlite.errors import ModelError
 
 if TYPE_CHECKING:
-    from torch import nn
     from transformers import GenerationConfig, PretrainedConfig, PreTrainedTokenizerBase, ProcessorMixin
 
 # What stands for a clip in the text given to the processor. Qwen3-VL's processor writes the vision marks
@@ -48,8 +46,6 @@ class Family:
     positions_per_s: float | None
     """Temporal positions that one second takes; None where time marks tell the time."""
     video_token: int
-    cache_argument: str
-    """Name under which the language model takes its key-value cache; it changed between releases."""
     max_positions: int
     ends: tuple[int, ...]
     """Every token that ends the assistant's turn."""
@@ -82,7 +78,6 @@ def read_family(
     config: PretrainedConfig,
     generation: GenerationConfig,
     processor: ProcessorMixin,
-    language_model: nn.Module,
     where: str,
 ) -> Family:
     """Describe a loaded model. Raises ModelError for an unknown family or parts that do not fit."""
@@ -100,7 +95,6 @@ def read_family(
         clip_markup=CLIP_MARKUP[name],
         positions_per_s=getattr(vision, "tokens_per_second", None),
         video_token=config.video_token_id,
-        cache_argument=_cache_argument(language_model, where),
         max_positions=config.text_config.max_position_embeddings,
         ends=ends,
         forbidden=_forbidden(tokenizer, config.text_config.vocab_size, ends),
@@ -120,25 +114,13 @@ def _check_processor(processor: ProcessorMixin, vision: PretrainedConfig, where:
 
 
 def _check_attention(text: PretrainedConfig, where: str) -> None:
-    # the masks built here let every token see the whole prompt
+    # the attention here lets every token see the whole prompt
     if "sliding_attention" in (getattr(text, "layer_types", None) or ()):
         raise ModelError(
             "the language model uses sliding-window attention, which is not supported",
             where=where,
             remedy="Choose a model whose config.json has use_sliding_window = false.",
         )
-
-
-def _cache_argument(language_model: nn.Module, where: str) -> str:
-    parameters = inspect.signature(language_model.forward).parameters
-    for name in ("cache", "past_key_values"):
-        if name in parameters:
-            return name
-    raise ModelError(
-        "this release of transformers names the key-value cache in a way that is not known",
-        where=where,
-        remedy="Install a release of transformers from the range in pyproject.toml.",
-    )
 
 
 def _ends(tokenizer: PreTrainedTokenizerBase, generation: GenerationConfig, where: str) -> tuple[int, ...]:

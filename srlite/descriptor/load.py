@@ -33,6 +33,7 @@ from transformers import (  # noqa: E402
 )
 
 from srlite.descriptor import adapter as lora  # noqa: E402
+from srlite.descriptor import attention  # noqa: E402
 from srlite.descriptor.families import Family, known_family, read_family  # noqa: E402
 from srlite.descriptor.files import weight_files, weights_sha256  # noqa: E402
 from srlite.errors import DeviceError, ModelError  # noqa: E402
@@ -84,9 +85,10 @@ def load_descriptor(
     target = usable_device(device)
     precision = usable_dtype(target, dtype)
     transformers.utils.logging.disable_progress_bar()  # the terminal belongs to the console
+    attention.register()
     base = _load_base(folder, target, precision, quantise)
     processor = _load_processor(folder)
-    family = read_family(base.config, base.generation_config, processor, base.model.language_model, where)
+    family = read_family(base.config, base.generation_config, processor, where)
     model = lora.attach_adapter(base, seed=seed, where=where).eval()
     digest = weights_sha256(files)
     if adapter is not None:
@@ -181,7 +183,7 @@ def _load_base(folder: Path, device: torch.device, dtype: torch.dtype, quantise:
             local_files_only=True,
             trust_remote_code=False,
             use_safetensors=True,
-            attn_implementation="sdpa",
+            attn_implementation={"": "sdpa", "text_config": attention.NAME, "vision_config": "sdpa"},
             dtype=dtype,
             device_map={"": device},
             quantization_config=_four_bit(dtype) if quantise else None,

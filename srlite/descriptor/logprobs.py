@@ -1,32 +1,36 @@
-"""Log-probabilities of many answers to one prompt, from one packed row.
+"""Log-probabilities of many answers to one prompt.
 
-Contract: the row is [prompt | c1 | ... | cG]; a mask lets every answer see the prompt and itself only, so
-that the numbers are those of G separate rows at the cost of P + sum(T) tokens. With gradients where they
-are enabled. The reference is the same call inside `adapter_off`.
+Contract: the prompt is read once, then all answers run as one row over what was kept of it, each seeing the prompt and itself
+only: the numbers are those of G separate rows at the cost of P + sum(T) tokens. With gradients where they are enabled. The
+reference is the same inside `adapter_off`.
+
+Where the row is too long for the memory, the answers go in portions, each with its own backward pass, inside
+`gradient_through`: what they send back to the prompt is added up and goes through it once, at the end. Loss and gradient are
+those of the whole row, and no token is run twice.
 Left out: losses and ratios (training.grpo).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from srlite.descriptor.features import Features
-from srlite.descriptor.forward import next_logprobs, run_prompt
-from srlite.descriptor.inputs import Prompt
+from srlite.descriptor.attention import Kept, Scoring
+from srlite.descriptor.forward import Read, next_logprobs, run_answers
 from srlite.descriptor.load import Descriptor
 from srlite.errors import ModelError
 
 HEAD_NUMBERS = 1 << 25
 """Logits held at once, rows times vocabulary: 128 MiB of float32."""
 
+Completion = tuple[int, ...]
 
-def packed_logprobs(
-    descriptor: Descriptor, prompt: Prompt, features: Features, completions: Sequence[tuple[int, ...]]
-) -> list[torch.Tensor]:
+
+def answer_logprobs(descriptor: Descriptor, read: Read, completions: Sequence[Completion]) -> list[torch.Tensor]:
     """Log-probability of each token of each completion: float32 tensors of shape (T_i,), temperature 1.
 
     Raises ModelError when a completion is empty or holds a token that is never sampled.
@@ -35,25 +39,41 @@ def packed_logprobs(
         return []
     _check(descriptor, completions)
     device, lengths = descriptor.device, [len(c) for c in completions]
-    inputs = [c[:-1] for c in completions]  # nothing is predicted from a last token
-    steps = torch.cat([torch.arange(len(c)) for c in inputs]).to(device)  # (S - P,)
-    owners = torch.tensor([i for i, c in enumerate(inputs) for _ in c], dtype=torch.long, device=device)
-    start = len(prompt.input_ids)
-    hidden = run_prompt(
-        descriptor,
-        prompt,
-        features,
-        ids=torch.tensor([t for c in inputs for t in c], dtype=torch.long, device=device),
-        positions=torch.cat([prompt.positions, (prompt.next_position + steps).expand(3, -1)], 1),
-        text_positions=torch.cat([torch.arange(start, device=device), start + steps]),
-        mask=_block_mask(start, owners),
-        cache=None,
-    )
     targets = torch.tensor([t for c in completions for t in c], device=device)  # (sum T,)
-    return list(_score(descriptor, hidden[_predictors(start, lengths, device)], targets).split(lengths))
+    hidden = torch.cat([read.last, _after_prompt(descriptor, read, completions)])
+    # the prompt's last token predicts the first of every answer; an answer's own tokens predict the others
+    rows, own = [], 1
+    for length in lengths:
+        rows += [0, *range(own, own + length - 1)]
+        own += length - 1
+    return list(_score(descriptor, hidden[torch.tensor(rows, device=device)], targets).split(lengths))
 
 
-def _check(descriptor: Descriptor, completions: Sequence[tuple[int, ...]]) -> None:
+def _after_prompt(descriptor: Descriptor, read: Read, completions: Sequence[Completion]) -> torch.Tensor:
+    """Hidden states (S, hidden) of all tokens but each completion's last, from which nothing is predicted."""
+    inputs = [c[:-1] for c in completions]
+    if not any(inputs):
+        return read.last[:0]
+    device = descriptor.device
+    steps = torch.cat([torch.arange(len(c)) for c in inputs]).to(device)  # (S,)
+    owners = torch.tensor([i for i, c in enumerate(inputs) for _ in c], device=device)
+    ids = torch.tensor([t for c in inputs for t in c], device=device)
+    return run_answers(descriptor, ids, read.next_position + steps, Scoring(read.kept, owners))
+
+
+@contextmanager
+def gradient_through(read: Read) -> Iterator[Read]:
+    """The prompt cut off from its graph; on leaving, the gradient that backward passes left on it goes on through it."""
+    outer = (*read.kept.keys, *read.kept.values, read.last)
+    cut = [t.detach().requires_grad_(t.requires_grad) for t in outer]
+    layers = len(read.kept.keys)
+    yield Read(Kept(tuple(cut[:layers]), tuple(cut[layers:-1])), cut[-1], read.next_position)
+    reached = [(t, leaf.grad) for t, leaf in zip(outer, cut, strict=True) if leaf.grad is not None]
+    if reached:
+        torch.autograd.backward([t for t, _ in reached], [grad for _, grad in reached])
+
+
+def _check(descriptor: Descriptor, completions: Sequence[Completion]) -> None:
     never = {t for c in completions for t in c}.intersection(descriptor.family.forbidden)
     if never or not all(completions):
         what = f"holds the tokens {sorted(never)}, which are never sampled" if never else "is empty"
@@ -61,22 +81,6 @@ def _check(descriptor: Descriptor, completions: Sequence[tuple[int, ...]]) -> No
             f"a completion to be scored {what}",
             remedy="It was not sampled by this model: sample it again.",
         )
-
-
-def _block_mask(start: int, owners: torch.Tensor) -> torch.Tensor:
-    """Bool (S, S): causal, and among completion tokens only within the same completion. owners: (S - P,)."""
-    block = torch.cat([owners.new_full((start,), -1), owners])  # -1: the prompt, seen by all
-    causal = torch.ones(len(block), len(block), dtype=torch.bool, device=owners.device).tril()
-    return causal & ((block[None] == -1) | (block[:, None] == block[None]))
-
-
-def _predictors(start: int, lengths: list[int], device: torch.device) -> torch.Tensor:
-    """Rows (sum T,) from which the tokens are predicted: the prompt's last, then a completion's own."""
-    rows, first = [], start
-    for length in lengths:
-        rows += [start - 1, *range(first, first + length - 1)]
-        first += length - 1
-    return torch.tensor(rows, device=device)
 
 
 def _score(descriptor: Descriptor, hidden: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

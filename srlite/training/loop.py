@@ -16,17 +16,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from srlite.device.clock import Clock
 from srlite.device.threads import usable_threads
 from srlite.errors import UsageError
 from srlite.records.sides import Split
 from srlite.training.alarms import alarms, refuse_broken, refuse_unscored
-from srlite.training.phases import Clock, rewarded, sampled
-from srlite.training.progress import Note, Progress, SliceDone, Tell
+from srlite.training.phases import rewarded, sampled
+from srlite.training.progress import Note, Phase, Progress, SliceDone, Tell
 from srlite.training.run import Run, State, own
 from srlite.training.schedule import Slice, seed_of, slices
-from srlite.training.summary import figures_of
-from srlite.training.update import Update, optimiser_for, update_slice
+from srlite.training.summary import figures_of, rates
+from srlite.training.update import optimiser_for, update_slice
 from srlite.training.validation import validate, validation_pairs
 from srlite.types import Pair
 from srlite.workbench import Workbench
@@ -63,10 +65,8 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
     for done, part in enumerate(todo):
         if deadline is not None and done and time.monotonic() + (time.monotonic() - began) / done > deadline:
             break
-        update, figures = _learn(bench, run, part, optimiser, state.portion, tell)
-        portion = update.portion if update.portion < bench.settings.sampling.group else None
-        state = State(state.step + update.steps, part.round, part.number, portion=portion)
-        run.add_metrics(figures | {"step": state.step})
+        state, figures = _learn(bench, run, part, optimiser, state, tell)
+        run.add_metrics(figures)
         for text in alarms([m for m in run.metrics() if "pairs" in m]):
             tell(Note(f"warning: round {part.round}, slice {part.number}: {text}"))
         run.save_checkpoint(bench.descriptor, optimiser, state)
@@ -78,29 +78,39 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
     return Trained(run.finish(), state, complete)
 
 
-def _learn(
-    bench: Workbench, run: Run, part: Slice, optimiser, portion: int | None, tell: Tell
-) -> tuple[Update, dict[str, object]]:
-    """One slice: its phases, and the line for metrics.jsonl."""
+def _learn(bench: Workbench, run: Run, part: Slice, optimiser, state: State, tell: Tell) -> tuple[State, dict[str, object]]:
+    """One slice: its phases, where the run stands afterwards, and the line for metrics.jsonl."""
     note = lambda text: tell(Note(text))
-    clock, hits, evaluated = Clock(), bench.judge.cache_hits, bench.judge.tokens_evaluated
+    clock, hits, evaluated = Clock(on_card=bench.on_card), bench.judge.cache_hits, bench.judge.tokens_evaluated
+    group, ticker = bench.settings.sampling.group, partial(_ticker, part=part, bench=bench, tell=tell)
+    at_once, portion = state.sampled_at_once or bench.settings.sampling.pairs * group, state.learnt_at_once or group
     with clock.phase("sample"):
-        groups = sampled(bench, run, part, tick=_ticker("sample", part, bench, tell), note=note)
+        sample = sampled(bench, run, part, at_once=at_once, tick=ticker("sample"), note=note)
     with clock.phase("judge"):
-        rewards = rewarded(bench, run, part, groups, tick=_ticker("judge", part, bench, tell))
+        rewards = rewarded(bench, run, part, sample.groups, tick=ticker("judge"))
     refuse_unscored(rewards, bench.settings.judge.max_unscored)
     seed = seed_of(bench.settings.seed, "update", part.round, part.number)
     with clock.phase("update"):
-        tick, portion = _ticker("update", part, bench, tell), portion or bench.settings.sampling.group
-        update = update_slice(bench, optimiser, groups, rewards, seed=seed, portion=portion, tick=tick, note=note)
+        update = update_slice(
+            bench, optimiser, sample.groups, rewards, seed=seed, portion=portion, tick=ticker("update"), note=note
+        )
     refuse_broken(update)
+    state = State(
+        state.step + update.steps,
+        part.round,
+        part.number,
+        sampled_at_once=sample.at_once if sample.at_once < at_once else state.sampled_at_once,
+        learnt_at_once=update.portion if update.portion < portion else state.learnt_at_once,
+    )
     judge = {"cache_hits": bench.judge.cache_hits - hits, "judge_tokens": bench.judge.tokens_evaluated - evaluated}
-    return update, figures_of(part, groups, rewards, update) | judge | clock.figures()
+    figures = figures_of(part, sample.groups, rewards, update) | judge | clock.figures
+    speed = rates(clock.figures, sampled=sample.tokens, judged=judge["judge_tokens"], learnt=update.tokens)
+    return state, figures | speed | {"step": state.step}
 
 
 def _validated(bench: Workbench, run: Run, part: Slice, state: State, pairs: Sequence[Pair], tell: Tell) -> State:
     """The state with its validation score, which is written into the checkpoint and into metrics.jsonl."""
-    score = validate(bench, pairs, tick=_ticker("validate", part, bench, tell))
+    score = validate(bench, pairs, tick=_ticker("validate", part=part, bench=bench, tell=tell))
     if score is None:
         return state
     scored = replace(state, score=score)
@@ -118,6 +128,6 @@ def _check_threads(run: Run, begun_with: int, threads: int) -> None:
         )
 
 
-def _ticker(phase: str, part: Slice, bench: Workbench, tell: Tell):
+def _ticker(phase: Phase, *, part: Slice, bench: Workbench, tell: Tell):
     rounds = bench.settings.schedule.rounds
     return lambda done, total: tell(Progress(phase, part.round, rounds, part.number, part.of, done, total))

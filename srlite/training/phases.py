@@ -2,68 +2,93 @@
 
 from __future__ import annotations
 
-import resource
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 
 from srlite.describing import prepare, sample
+from srlite.descriptor.generate import Ask
 from srlite.descriptor.prompts import training_prompt
+from srlite.device.halving import halving, portions
 from srlite.device.turns import judge_turn
 from srlite.errors import InputError, SrliteError
 from srlite.judge.client import Request
 from srlite.training.reward import questions_for, reward
-from srlite.training.rollouts import add_group, complete_groups, groups_so_far, read_groups, read_rewards, write_rewards
+from srlite.training.rollouts import add_groups, complete_groups, groups_so_far, read_groups, read_rewards, write_rewards
 from srlite.training.run import Run
 from srlite.training.schedule import Slice, seed_of
-from srlite.types import Group, Reward
+from srlite.types import Group, Pair, Reward, Rollout
 from srlite.workbench import Workbench
 
 Tick = Callable[[int, int], None]
+Note = Callable[[str], None]
+Worded = tuple[Pair, int]
+"""A pair and the wording of its prompt."""
 
 
-class Clock:
-    """Wall-clock seconds of each phase, and the process's peak memory."""
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The groups of a slice; `tokens` counts those sampled now, not before. `at_once`: descriptions that fitted into a row."""
 
-    def __init__(self) -> None:
-        self._figures: dict[str, float] = {}
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        began = time.monotonic()
-        yield
-        self._figures[f"{name}_s"] = round(time.monotonic() - began, 3)
-
-    def figures(self) -> dict[str, float]:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return {**self._figures, "peak_memory_mb": round(peak)}
+    groups: list[Group]
+    tokens: int
+    at_once: int
 
 
-def sampled(bench: Workbench, run: Run, part: Slice, *, tick: Tick, note: Callable[[str], None]) -> list[Group]:
-    """The slice's groups. A clip that cannot be read any more is left out, with a note; the rest goes on."""
+def sampled(bench: Workbench, run: Run, part: Slice, *, at_once: int, tick: Tick, note: Note) -> Sampled:
+    """The slice's groups. A clip that cannot be read any more is left out, with a note; the rest goes on.
+
+    Pairs are sampled a few at once, always the same ones together: what is beside a sample changes its last bits.
+    """
     path = run.slice_folder(part.round, part.number) / "rollouts.jsonl"
     if path.exists():
         groups = read_groups(path)
         _check_pairs(run, part, groups)
-        return groups
+        return Sampled(groups, 0, at_once)
     begun = {(g.pair, g.prompt): g for g in groups_so_far(path)}
-    groups = []
-    for done, (pair, wording) in enumerate(zip(part.pairs, part.wordings, strict=True), start=1):
-        if kept := begun.get((pair, wording)):
-            groups.append(kept)
-            continue
-        text = training_prompt(bench.catalogue[pair.item], pair.age_months, wording)
-        try:
-            prompt, features, _, _ = prepare(bench, pair.clip, text)
-        except InputError as error:
-            note(f"{pair.clip} is left out of round {part.round}: {error.message}")
-            continue
-        seed = seed_of(bench.settings.seed, "sample", part.round, pair.id)
-        groups.append(Group(pair, wording, sample(bench, prompt, features, seed=seed)))
-        add_group(groups[-1], path)
-        tick(done, len(part.pairs))
+    groups, tokens = [], 0
+    less = lambda size: note(f"out of memory: from here on {size} descriptions are sampled at once")
+    for batch in portions(list(zip(part.pairs, part.wordings, strict=True)), bench.settings.sampling.pairs):
+        found = [begun[worded] for worded in batch if worded in begun]
+        if len(found) < len(batch):
+            readable = [(worded, ask) for worded in batch if (ask := _ask(bench, part, worded, note))]
+            take = partial(_in_portions, bench, [ask for _, ask in readable])
+            rollouts, at_once = halving(take, at_once, told=less)
+            found = [Group(*worded, r) for (worded, _), r in zip(readable, rollouts, strict=True)]
+            add_groups(found, path)
+            tokens += sum(len(r.tokens) for group in found for r in group.rollouts)
+        groups += found
+        tick(len(groups), len(part.pairs))
     complete_groups(groups, path)
-    return groups
+    return Sampled(groups, tokens, at_once)
+
+
+def _ask(bench: Workbench, part: Slice, worded: Worded, note: Note) -> Ask | None:
+    pair, wording = worded
+    text = training_prompt(bench.catalogue[pair.item], pair.age_months, wording)
+    try:
+        prompt, features, _, _ = prepare(bench, pair.clip, text)
+    except InputError as error:
+        note(f"{pair.clip} is left out of round {part.round}: {error.message}")
+        return None
+    seed = partial(seed_of, bench.settings.seed, "sample", part.round, pair.id)
+    return Ask(prompt, features, tuple(seed(i) for i in range(bench.settings.sampling.group)))
+
+
+def _in_portions(bench: Workbench, asks: Sequence[Ask], size: int) -> list[tuple[Rollout, ...]]:
+    """The descriptions of all asks, `size` of them in one row."""
+    found: list[list[Rollout]] = [[] for _ in asks]
+    for portion in portions([(i, seed) for i, ask in enumerate(asks) for seed in ask.seeds], size):
+        numbers = [i for i, _ in groupby(portion, key=lambda p: p[0])]
+        parts = (_part(asks[i], portion, i) for i in numbers)
+        for i, rollouts in zip(numbers, sample(bench, parts), strict=True):
+            found[i] += rollouts
+    return [tuple(f) for f in found]
+
+
+def _part(ask: Ask, portion: Sequence[tuple[int, int]], number: int) -> Ask:
+    return Ask(ask.prompt, ask.features, tuple(seed for i, seed in portion if i == number))
 
 
 def _check_pairs(run: Run, part: Slice, groups: Sequence[Group]) -> None:

@@ -1,8 +1,8 @@
 """Groups and rewards on disk, one JSON line a group.
 
-Sampling takes hours on a real card, so a group is on disk as soon as it is sampled, in a file that is replaced when the slice
-is complete: by then in the order of the slice, also where a clip could be read only the second time. Rewards are written
-whole: their verdicts are in the judge's cache already.
+Sampling takes hours on a real card, so groups are on disk as soon as they are sampled, in a file that is replaced when the
+slice is complete: by then in the order of the slice, also where a clip could be read only the second time. Rewards are
+written whole: their verdicts are in the judge's cache already.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def unfinished(path: Path) -> Path:
     return path.with_suffix(".unfinished.jsonl")
 
 
-def add_group(group: Group, path: Path) -> None:
-    """One more group of the slice, on the disk when this returns. Raises DeviceError."""
-    append_private(private_folder(path.parent) / unfinished(path).name, _line(asdict(group)))
+def add_groups(groups: Sequence[Group], path: Path) -> None:
+    """More groups of the slice, on the disk when this returns. Raises DeviceError."""
+    append_private(private_folder(path.parent) / unfinished(path).name, "".join(_line(asdict(group)) for group in groups))
 
 
 def groups_so_far(path: Path) -> list[Group]:

@@ -45,14 +45,15 @@ _SMALL_FILES = 1_000_000
 class State:
     """Where a run stands after a slice. `score` is the validation score, on slices that end a round.
 
-    `portion`: descriptions of a group that are learnt from at once, where memory was too short for all of them.
+    sampled_at_once, learnt_at_once: descriptions in one row, where memory was too short for those of the settings.
     """
 
     step: int
     round: int
     slice: int
     score: float | None = None
-    portion: int | None = None
+    sampled_at_once: int | None = None
+    learnt_at_once: int | None = None
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from srlite.training.schedule import Slice
 from srlite.training.update import Update
@@ -47,3 +47,12 @@ def _share(known: Sequence[bool | None]) -> float | None:
     """Of those that are scored; None without any."""
     scored = [k for k in known if k is not None]
     return sum(scored) / len(scored) if scored else None
+
+
+def rates(seconds: Mapping[str, float], *, sampled: int, judged: int, learnt: int) -> dict[str, float | None]:
+    """Tokens a second of each phase: those that were sampled, that went through the judge, and of descriptions learnt from.
+
+    None where a phase had nothing to do, as when what was sampled before is read from the disk.
+    """
+    counts = {"sample": sampled, "judge": judged, "update": learnt}
+    return {f"{phase}_tokens_per_s": round(n / seconds[f"{phase}_s"], 1) if n else None for phase, n in counts.items()}

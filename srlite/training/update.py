@@ -1,11 +1,12 @@
 """The update phase of a slice: GRPO steps on groups that carry a signal.
 
-Each group is one packed row [prompt | d1 ... dG], forward and backward; gradients of up to `batch_pairs` groups add up to one
-optimiser step, divided by `batch_pairs` whatever is skipped. Log-probabilities of the policy that sampled are those recorded
-while sampling (the same function); those of the reference are taken once for each group, with the adapter off.
+Each group is one row of all its descriptions over one reading of its prompt, forward and backward; gradients of up to
+`batch_pairs` groups add up to one optimiser step, divided by `batch_pairs` whatever is skipped. Log-probabilities of the policy
+that sampled are those recorded while sampling (the same function); those of the reference are taken once for each group, with
+the adapter off.
 
-Where a row does not fit into memory, a group goes in portions of its descriptions, each with the prompt before it: the same
-loss and gradient (up to rounding), for more time. What fits is kept with the run's state.
+Where a row does not fit into memory, a group goes in portions of its descriptions, whose gradients meet at the prompt: the
+same loss and gradient (up to rounding), and no token twice. What fits is kept with the run's state.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from functools import partial
 import torch
 
 from srlite.describing import prepare
+from srlite.descriptor.forward import Read, read_prompt
 from srlite.descriptor.load import Descriptor, adapter_off, checkpointing, trainable
-from srlite.descriptor.logprobs import packed_logprobs
+from srlite.descriptor.logprobs import answer_logprobs, gradient_through
 from srlite.descriptor.prompts import training_prompt
 from srlite.device.halving import halving, portions
 from srlite.training.grpo import advantages, group_loss, totals
@@ -44,6 +46,8 @@ class Update:
     gradient_norm: float | None
     portion: int
     """Descriptions in one row: the group, or what fitted into memory."""
+    tokens: int
+    """Of the descriptions learnt from, each time that they were."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def update_slice(
         signals[i], portion = halving(take, portion, told=less)
         done += 1
         tick(done, total)
-    kl, clipped, norms, skipped = [], [], [], 0
+    kl, clipped, norms, skipped, tokens = [], [], [], 0, 0
     for batch in batches:
         taking_part = [signals[i] for i in batch if i in signals]
         if not taking_part:
@@ -96,12 +100,14 @@ def update_slice(
         found, portion = halving(partial(_gradients, bench, optimiser, taking_part), portion, told=less)
         kl += [f.kl / f.tokens for f in found]
         clipped += [f.clipped / f.tokens for f in found]
+        tokens += sum(f.tokens for f in found)
         norm = _step(bench, optimiser)
         norms += [norm] if norm is not None else []
         skipped += norm is None
         done += len(taking_part)
         tick(done, total)
-    return Update(len(norms), skipped, len(groups) - len(carrying), _mean(kl), _mean(clipped), _mean(norms), portion)
+    zero_signal = len(groups) - len(carrying)
+    return Update(len(norms), skipped, zero_signal, _mean(kl), _mean(clipped), _mean(norms), portion, tokens)
 
 
 def _batches(count: int, size: int, seed: int) -> list[list[int]]:
@@ -110,18 +116,22 @@ def _batches(count: int, size: int, seed: int) -> list[list[int]]:
     return [order[i : i + size] for i in range(0, count, size)]
 
 
-def _packed(bench: Workbench, group: Group, portion: int) -> Iterator[tuple[slice, list[torch.Tensor]]]:
-    """Which descriptions, and the log-probabilities of their tokens: portion by portion, each row when it is asked for."""
+def _read(bench: Workbench, group: Group) -> Read:
     text = training_prompt(bench.catalogue[group.pair.item], group.pair.age_months, group.prompt)
     prompt, features, _, _ = prepare(bench, group.pair.clip, text)
+    return read_prompt(bench.descriptor, prompt, features)
+
+
+def _rows(bench: Workbench, read: Read, group: Group, portion: int) -> Iterator[tuple[slice, list[torch.Tensor]]]:
+    """Which descriptions, and the log-probabilities of their tokens: portion by portion, each row when it is asked for."""
     for part in portions(range(len(group.rollouts)), portion):
         of = slice(part.start, part.stop)
-        yield of, packed_logprobs(bench.descriptor, prompt, features, [r.tokens for r in group.rollouts[of]])
+        yield of, answer_logprobs(bench.descriptor, read, [r.tokens for r in group.rollouts[of]])
 
 
 def _signal(bench: Workbench, group: Group, given: list[float], rewards: Sequence[Reward], portion: int) -> _Signal:
     with torch.no_grad(), adapter_off(bench.descriptor):
-        reference = [row for _, rows in _packed(bench, group, portion) for row in rows]
+        reference = [row for _, rows in _rows(bench, _read(bench, group), group, portion) for row in rows]
     old = [torch.tensor(r.logprobs, device=bench.descriptor.device) for r in group.rollouts]
     return _Signal(group, given, [r.total is not None for r in rewards], old, reference)
 
@@ -143,8 +153,9 @@ def _gradients(bench: Workbench, optimiser: torch.optim.Optimizer, batch: Sequen
 
 def _backward(bench: Workbench, signal: _Signal, portion: int) -> _Watched:
     grpo, pairs, parts = bench.settings.grpo, bench.settings.schedule.batch_pairs, []
-    with checkpointing(bench.descriptor) if bench.on_card else nullcontext():
-        for of, rows in _packed(bench, signal.group, portion):
+    saving = checkpointing(bench.descriptor) if bench.on_card else nullcontext()
+    with saving, gradient_through(_read(bench, signal.group)) as read:
+        for of, rows in _rows(bench, read, signal.group, portion):
             found = group_loss(
                 rows,
                 signal.old[of],

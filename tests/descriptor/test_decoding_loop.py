@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import torch
+from descriptor.ways import sampled
 
 from srlite.descriptor.features import encode
-from srlite.descriptor.generate import sample_group
 from srlite.descriptor.inputs import build_prompt
 from srlite.descriptor.load import checkpointing
 
 TEXT = "Say what the child does."
-
-
-def sampled(descriptor, prompt, features, count=12, most=14, seed=3):
-    return sample_group(
-        descriptor,
-        prompt,
-        features,
-        count=count,
-        max_new_tokens=most,
-        temperature=1.0,
-        top_p=1.0,
-        generator=torch.Generator().manual_seed(seed),
-    )
 
 
 def favour(descriptor, token, factor):
@@ -38,7 +25,7 @@ def test_every_end_ends_a_sample(adapted, clip):
     features = encode(adapted, prompt)
     for end in ends:
         favour(adapted, end, 6)
-    rollouts = sampled(adapted, prompt, features, count=60)
+    rollouts = sampled(adapted, prompt, features, count=60, most=14)
     assert {r.tokens[-1] for r in rollouts if r.finished} == ends
     for rollout in rollouts:
         assert not set(rollout.tokens[:-1]) & ends
@@ -57,7 +44,7 @@ def test_finished_samples_leave_the_row(adapted, clip):
     hook = adapted.core.language_model.register_forward_hook(
         lambda module, args, output: widths.append(output.last_hidden_state.shape[1])
     )
-    rollouts = sampled(adapted, prompt, features, count=30)
+    rollouts = sampled(adapted, prompt, features, count=30, most=14)
     hook.remove()
     lengths = [len(r.tokens) for r in rollouts]
     assert len(set(lengths)) > 2
@@ -70,8 +57,8 @@ def test_finished_samples_leave_the_row(adapted, clip):
 def test_a_sample_does_not_depend_on_the_others(adapted, clip):
     prompt = build_prompt(adapted, clip, TEXT, system=None)
     features = encode(adapted, prompt)
-    unhindered = sampled(adapted, prompt, features)
-    shorter = sampled(adapted, prompt, features, most=5)
+    unhindered = sampled(adapted, prompt, features, count=12, most=14)
+    shorter = sampled(adapted, prompt, features, count=12, most=5)
     assert [r.tokens[:5] for r in unhindered] == [r.tokens for r in shorter]
 
 
@@ -80,7 +67,7 @@ def test_the_tower_is_called_once(adapted, clip):
     adapted.core.visual.register_forward_hook(lambda module, args, output: calls.append(1))
     prompt = build_prompt(adapted, clip, TEXT, system=None)
     features = encode(adapted, prompt)
-    sampled(adapted, prompt, features)
+    sampled(adapted, prompt, features, count=12, most=14)
     assert len(calls) == 1
     assert not features.tokens.requires_grad
 
@@ -88,8 +75,8 @@ def test_the_tower_is_called_once(adapted, clip):
 def test_checkpointing_does_not_change_the_text(adapted, clip):
     prompt = build_prompt(adapted, clip, TEXT, system=None)
     features = encode(adapted, prompt)
-    before = sampled(adapted, prompt, features)
+    before = sampled(adapted, prompt, features, count=12, most=14)
     with checkpointing(adapted):
-        inside = sampled(adapted, prompt, features)
+        inside = sampled(adapted, prompt, features, count=12, most=14)
         assert adapted.core.language_model.training
-    assert inside == before == sampled(adapted, prompt, features)
+    assert inside == before == sampled(adapted, prompt, features, count=12, most=14)

@@ -14,15 +14,14 @@ from pathlib import Path
 import pytest
 import torch
 from bitsandbytes.nn import Linear4bit
+from descriptor.ways import packed_logprobs, sampled
 from safetensors.torch import load, save_file
 
 import srlite.descriptor
 from srlite.descriptor.adapter import adapted_modules
 from srlite.descriptor.features import encode
-from srlite.descriptor.generate import sample_group
 from srlite.descriptor.inputs import build_prompt
 from srlite.descriptor.load import load_adapter, save_adapter, trainable, usable_dtype
-from srlite.descriptor.logprobs import packed_logprobs
 from srlite.descriptor.offline import VARIABLES
 from srlite.errors import DeviceError, ModelError
 
@@ -157,16 +156,8 @@ def test_four_bit_on_the_cpu_learns(folder, clip, make):
     assert len(quantised) == 7 * 3 and not [n for n in quantised if "visual" in n]
     prompt = build_prompt(four, clip, "Describe.", system=None)
     features = encode(four, prompt)
-    rollouts = sample_group(  # first, as in a run: some processors would repack the layers now
-        four,
-        prompt,
-        features,
-        count=3,
-        max_new_tokens=8,
-        temperature=1.0,
-        top_p=1.0,
-        generator=torch.Generator().manual_seed(1),
-    )
+    # first, as in a run: some processors would repack the layers now
+    rollouts = sampled(four, prompt, features, count=3, most=8)
     recorded = torch.tensor([p for r in rollouts for p in r.logprobs])
     scored = torch.cat(packed_logprobs(four, prompt, features, tuple(r.tokens for r in rollouts)))
     torch.testing.assert_close(recorded, scored.detach(), atol=1e-5, rtol=0)

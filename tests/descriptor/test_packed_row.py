@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 import torch
+from descriptor.ways import ordinary, ordinary_inputs, ordinary_logprobs, packed_logprobs, sampled
 
 from srlite.descriptor.features import encode
-from srlite.descriptor.generate import sample_group
+from srlite.descriptor.forward import read_prompt
+from srlite.descriptor.generate import Ask, sample_groups
 from srlite.descriptor.inputs import build_prompt
 from srlite.descriptor.load import adapter_off, checkpointing, trainable
-from srlite.descriptor.logprobs import HEAD_NUMBERS, packed_logprobs
+from srlite.descriptor.logprobs import HEAD_NUMBERS, answer_logprobs, gradient_through
+from srlite.device.halving import portions
 from srlite.errors import ModelError, UsageError
 
 TEXT = "The child stands on one leg. Say briefly what is visible, and how long the foot stays up."
 COMPLETIONS = ((5, 70, 71, 12, 258), (90, 91), (33,), (80, 81, 82, 83, 84, 85, 86, 256))
-SAMPLING = dict(max_new_tokens=12, temperature=1.0, top_p=1.0)
 
 
 def prepared(descriptor, clip):
     prompt = build_prompt(descriptor, clip, TEXT, system="You watch.")
     return prompt, encode(descriptor, prompt)
-
-
-def ordinary_inputs(descriptor, prompt, completion=()):
-    """The keyword arguments of a plain forward or generate, vision included."""
-    ids = torch.cat([prompt.input_ids, torch.tensor(completion, dtype=torch.long)])[None]
-    inputs = dict(
-        input_ids=ids,
-        attention_mask=torch.ones_like(ids),
-        pixel_values_videos=prompt.pixels,
-        video_grid_thw=prompt.grid,
-        mm_token_type_ids=(ids == descriptor.family.video_token).int() * 2,
-    )
-    if prompt.seconds_per_grid is not None:
-        inputs["second_per_grid_ts"] = torch.tensor([prompt.seconds_per_grid])
-    return inputs
-
-
-def ordinary_logprobs(descriptor, prompt, completion):
-    """Log-probabilities (T,) from a forward of one row, the vision tower run anew."""
-    descriptor.core.rope_deltas = None
-    logits = descriptor.model(**ordinary_inputs(descriptor, prompt, completion)).logits[0]
-    logits = logits[len(prompt.input_ids) - 1 : -1].clone()
-    logits[:, list(descriptor.family.forbidden)] = float("-inf")
-    return logits.log_softmax(-1)[torch.arange(len(completion)), list(completion)]
 
 
 def gradients(descriptor, logprobs):
@@ -109,49 +89,83 @@ def test_features_of_another_clip_are_refused(adapted, clip, make, family):
         packed_logprobs(adapted, prompt, encode(adapted, short), ((5,),))
 
 
+@pytest.mark.parametrize("checkpointed", [False, True])
+def test_portions_of_a_group_have_the_gradient_of_the_whole(adapted, clip, checkpointed):
+    """The prompt is read once and is sent one gradient, whatever its answers are cut into."""
+    prompt, features = prepared(adapted, clip)
+    wanted = gradients(adapted, [ordinary_logprobs(adapted, prompt, c) for c in COMPLETIONS])
+    read = []
+    adapted.core.language_model.register_forward_hook(lambda m, a, output: read.append(output.last_hidden_state.shape[1]))
+    adapted.model.zero_grad()
+    saving = checkpointing(adapted) if checkpointed else nullcontext()
+    with saving, gradient_through(read_prompt(adapted, prompt, features)) as cut:
+        for part in portions(COMPLETIONS, 2):
+            sum(row.mean() for row in answer_logprobs(adapted, cut, part)).backward()
+    assert_same_gradients({name: p.grad for name, p in trainable(adapted)}, wanted)
+    assert read == [len(prompt.input_ids), 4 + 1, 7]  # nothing is predicted from a last token; one of 1 adds none
+
+
+def test_a_prompt_that_nothing_is_learnt_about_gets_no_gradient(adapted, clip):
+    prompt, features = prepared(adapted, clip)
+    with gradient_through(read_prompt(adapted, prompt, features)) as cut:
+        answer_logprobs(adapted, cut, COMPLETIONS)
+    assert not [name for name, p in trainable(adapted) if p.grad is not None]
+
+
 def test_greedy_equals_generate(adapted, clip):
     prompt, features = prepared(adapted, clip)
-    tokens = adapted.model.generate(
-        **ordinary_inputs(adapted, prompt),
-        do_sample=False,
-        max_new_tokens=20,
-        suppress_tokens=list(adapted.family.forbidden),
-    )[0, len(prompt.input_ids) :]
+    with ordinary(adapted):
+        tokens = adapted.model.generate(
+            **ordinary_inputs(adapted, prompt),
+            do_sample=False,
+            max_new_tokens=20,
+            suppress_tokens=list(adapted.family.forbidden),
+        )[0, len(prompt.input_ids) :]
     adapted.core.rope_deltas = torch.tensor([[1234]])  # what an earlier call leaves behind must not matter
-    greedy = sample_group(adapted, prompt, features, count=1, max_new_tokens=20, temperature=0.0, top_p=1.0, generator=None)
-    assert greedy[0].tokens == tuple(tokens.tolist())
-    assert len(set(greedy[0].tokens)) > 3
+    (greedy,) = sampled(adapted, prompt, features, count=1, most=20, temperature=0.0)
+    assert greedy.tokens == tuple(tokens.tolist())
+    assert len(set(greedy.tokens)) > 3
 
 
 def test_recorded_logprobs_are_the_scored_ones(adapted, clip):
     prompt, features = prepared(adapted, clip)
-    rollouts = sample_group(
-        adapted,
-        prompt,
-        features,
-        count=8,
-        generator=torch.Generator().manual_seed(1),
-        **(SAMPLING | dict(temperature=1.3, top_p=0.9)),
-    )
+    rollouts = sampled(adapted, prompt, features, count=8, temperature=1.3, top_p=0.9)
     with torch.no_grad():
         scored = packed_logprobs(adapted, prompt, features, tuple(r.tokens for r in rollouts))
     for rollout, row in zip(rollouts, scored, strict=True):
         torch.testing.assert_close(torch.tensor(rollout.logprobs), row, atol=1e-5, rtol=0)
 
 
-def test_samples_follow_their_generator(adapted, clip):
+def test_several_pairs_at_once_say_what_each_says_alone(adapted, clip, family, make):
+    """Prompts of different lengths, groups of different sizes; every sample has its own seed."""
+    asks = []
+    for number, (times, text) in enumerate([((0.0, 1.0), TEXT), ((0.0, 0.3, 0.8, 1.0), "Short."), ((0.0, 2.0), TEXT * 3)]):
+        prompt = build_prompt(adapted, make.noise(family, times, 3.0, seed=number), text, system=None)
+        asks.append(Ask(prompt, encode(adapted, prompt), tuple(range(10 * number, 10 * number + 3 + number))))
+    with torch.no_grad():
+        for end in adapted.family.ends:
+            adapted.head.weight[end] *= 6  # so that some end early
+    settings = dict(max_new_tokens=12, temperature=1.0, top_p=1.0)
+    together = sample_groups(adapted, asks, **settings)
+    alone = [sample_groups(adapted, [ask], **settings)[0] for ask in asks]
+    assert [[r.tokens for r in group] for group in together] == [[r.tokens for r in group] for group in alone]
+    assert len({len(r.tokens) for group in together for r in group}) > 2
+    for ask, group in zip(asks, together, strict=True):
+        with torch.no_grad():
+            scored = packed_logprobs(adapted, ask.prompt, ask.features, tuple(r.tokens for r in group))
+        for rollout, row in zip(group, scored, strict=True):
+            torch.testing.assert_close(torch.tensor(rollout.logprobs), row, atol=1e-5, rtol=0)
+
+
+def test_samples_follow_their_seeds(adapted, clip):
     prompt, features = prepared(adapted, clip)
-
-    def sample(seed, count):
-        generator = torch.Generator().manual_seed(seed)
-        rollouts = sample_group(adapted, prompt, features, count=count, generator=generator, **SAMPLING)
-        return [r.tokens for r in rollouts]
-
+    tokens = lambda **what: [r.tokens for r in sampled(adapted, prompt, features, **what)]
     torch.manual_seed(5)
-    first = sample(1, 6)
+    first = tokens(count=6)
     torch.manual_seed(6)
-    assert sample(1, 6) == first
-    assert sample(2, 6) != first
+    assert tokens(count=6) == first
+    assert tokens(count=6, seed=2) != first
+    assert tokens(count=3) == first[:3]
     assert len(set(first)) == 6
 
 
@@ -160,25 +174,11 @@ def test_samples_follow_the_distribution(adapted, clip):
     with torch.no_grad():
         logprobs = torch.cat(packed_logprobs(adapted, prompt, features, tuple((t,) for t in range(256))))
     likely = int(logprobs.argmax())
-    rollouts = sample_group(
-        adapted,
-        prompt,
-        features,
-        count=2000,
-        generator=torch.Generator().manual_seed(4),
-        **(SAMPLING | dict(max_new_tokens=1)),
-    )
+    rollouts = sampled(adapted, prompt, features, count=2000, most=1)
     share = sum(r.tokens == (likely,) for r in rollouts) / 2000
     expected = float(logprobs[likely].exp())
     assert abs(share - expected) < 4 * (expected * (1 - expected) / 2000) ** 0.5
-    narrow = sample_group(
-        adapted,
-        prompt,
-        features,
-        count=50,
-        generator=torch.Generator().manual_seed(4),
-        **(SAMPLING | dict(max_new_tokens=1, top_p=expected * 0.99)),
-    )
+    narrow = sampled(adapted, prompt, features, count=50, most=1, top_p=expected * 0.99)
     assert {r.tokens for r in narrow} == {(likely,)}
 
 
@@ -186,32 +186,25 @@ def test_no_special_token_is_sampled(adapted, clip):
     prompt, features = prepared(adapted, clip)
     with torch.no_grad():  # make everything that must not be written likely
         adapted.head.weight[list(adapted.family.forbidden)] *= 20
-    rollouts = sample_group(
-        adapted,
-        prompt,
-        features,
-        count=200,
-        generator=torch.Generator().manual_seed(2),
-        **(SAMPLING | dict(max_new_tokens=6)),
-    )
+    rollouts = sampled(adapted, prompt, features, count=200, most=6)
     written = {t for r in rollouts for t in r.tokens}
     assert not written & set(adapted.family.forbidden)
     assert adapted.family.video_token in adapted.family.forbidden
 
 
-def test_settings_that_cannot_be_meant(adapted, clip):
+@pytest.mark.parametrize(
+    "wrong", [dict(count=0), dict(top_p=0.0), dict(most=0), dict(temperature=-1.0), dict(temperature=0.0)], ids=str
+)
+def test_settings_that_cannot_be_meant(adapted, clip, wrong):
     prompt, features = prepared(adapted, clip)
-    for wrong in (
-        dict(count=0),
-        dict(top_p=0.0),
-        dict(max_new_tokens=0),
-        dict(temperature=-1.0),
-        dict(temperature=0.0),
-        dict(generator=None),
-    ):
-        settings = SAMPLING | dict(count=2, generator=torch.Generator()) | wrong
-        with pytest.raises(UsageError):
-            sample_group(adapted, prompt, features, **settings)
+    with pytest.raises(UsageError):
+        sampled(adapted, prompt, features, **(dict(count=2) | wrong))
+
+
+def test_a_forward_that_does_not_say_what_may_be_seen_is_an_error(adapted, clip):
+    prompt, _ = prepared(adapted, clip)
+    with pytest.raises(TypeError, match="memory"):
+        adapted.model(**ordinary_inputs(adapted, prompt))
 
 
 def test_adapter_off_is_the_base_model(descriptor, clip, make):
@@ -235,4 +228,4 @@ def test_numbers_that_are_not_finite_are_an_error(adapted, clip):
     with torch.no_grad():
         adapted.core.language_model.norm.weight[0] = float("nan")
     with pytest.raises(ModelError, match="not finite"):
-        sample_group(adapted, prompt, features, count=2, generator=torch.Generator(), **SAMPLING)
+        sampled(adapted, prompt, features, count=2)

@@ -45,7 +45,7 @@ def test_a_judge_that_does_not_answer_stops_the_run_above_the_limit():
 
 
 def test_a_slice_without_one_finite_gradient_stops_the_run():
-    update = lambda steps, skipped: Update(steps, skipped, 0, None, None, None, 16)  # noqa: E731
+    update = lambda steps, skipped: Update(steps, skipped, 0, None, None, None, 16, 0)  # noqa: E731
     for fine in (update(0, 0), update(3, 0), update(1, 2)):
         refuse_broken(fine)
     with pytest.raises(ModelError, match="none of the slice's 3 steps"):

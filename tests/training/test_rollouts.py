@@ -2,7 +2,7 @@
 
 import stat
 
-from srlite.training.rollouts import add_group, complete_groups, groups_so_far, read_groups, unfinished
+from srlite.training.rollouts import add_groups, complete_groups, groups_so_far, read_groups, unfinished
 from srlite.types import Group, Pair, Rollout
 
 GROUPS = [
@@ -14,8 +14,8 @@ GROUPS = [
 def test_groups_come_back_as_they_were(tmp_path):
     path = tmp_path / "001" / "rollouts.jsonl"
     assert groups_so_far(path) == []
-    for group in GROUPS:
-        add_group(group, path)
+    add_groups(GROUPS[:2], path)
+    add_groups(GROUPS[2:], path)
     assert groups_so_far(path) == GROUPS and not path.exists()
     assert stat.S_IMODE(unfinished(path).stat().st_mode) == 0o600
     complete_groups(GROUPS, path)
@@ -24,13 +24,12 @@ def test_groups_come_back_as_they_were(tmp_path):
 
 def test_a_half_written_line_is_dropped_and_the_next_one_starts_afresh(tmp_path):
     path = tmp_path / "rollouts.jsonl"
-    for group in GROUPS[:2]:
-        add_group(group, path)
+    add_groups(GROUPS[:2], path)
     whole = unfinished(path).read_bytes()
     for end in (len(whole) - 1, len(whole) - 40):
         unfinished(path).write_bytes(whole[:end])
         assert groups_so_far(path) == GROUPS[:1]
-        add_group(GROUPS[2], path)
+        add_groups(GROUPS[2:], path)
         assert groups_so_far(path) == [GROUPS[0], GROUPS[2]]
     unfinished(path).write_bytes(b'{"pair"')
     assert groups_so_far(path) == []

@@ -21,6 +21,7 @@ from srlite.demo.make.examples import unrelated_items
 from srlite.demo.truth import read_scenes, true_of
 from srlite.demo.world import ITEMS, Scene, balanced, clinic
 from srlite.describing import Decided, describe, judged, prepare, sample
+from srlite.descriptor.generate import Ask
 from srlite.descriptor.prompts import canonical_prompt
 from srlite.evaluation.metrics import arm_figures
 from srlite.files import write_private
@@ -114,7 +115,8 @@ def _right_samples(bench: Workbench, scenes: dict[str, Scene], cell: tuple[str, 
     item, right = bench.catalogue[cell[0]], []
     for clip in clips:
         prompt, features, _, _ = prepare(bench, clip, canonical_prompt(item, scenes[clip].child.age_months))
-        group = sample(bench, prompt, features, seed=seed_of("figures", clip))
+        seeds = tuple(seed_of("figures", clip, i) for i in range(bench.settings.sampling.group))
+        (group,) = sample(bench, [Ask(prompt, features, seeds)])
         answers = bench.judge.ask([Request(item, r.text, DECISION_QUESTIONS) for r in group])
         right += [decide(v) == cell[1] for v in answers]
     return _share(right)

@@ -10,8 +10,6 @@ import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import torch
-
 from srlite.demo.draw import render
 from srlite.demo.make.architecture import FRAMES
 from srlite.demo.make.data import frame_times
@@ -19,7 +17,7 @@ from srlite.demo.make.examples import unrelated_items
 from srlite.demo.make.judge import generated, held_out
 from srlite.demo.world import balanced
 from srlite.descriptor.features import encode
-from srlite.descriptor.generate import sample_group
+from srlite.descriptor.generate import Ask, sample_groups
 from srlite.descriptor.inputs import build_prompt
 from srlite.descriptor.load import load_descriptor
 from srlite.descriptor.prompts import canonical_prompt, generic_prompt
@@ -48,23 +46,16 @@ def load_samples(folder: Path, catalogue: Catalogue, models: Mapping[str, Path])
 
 def _sample(model: Path, catalogue: Catalogue, texts: dict[str, set[str]]) -> None:
     descriptor = load_descriptor(model, adapter=None, device="cpu", quantise=False, dtype="auto", seed=0)
-    rng, generator = random.Random(0), torch.Generator().manual_seed(0)
+    rng = random.Random(0)
     for scene in balanced(SAMPLES_WORLD, CLIPS_PER_CELL):
         times = frame_times(scene.duration_s)
         frames = Frames(render(scene, times), times, scene.duration_s, FRAMES)
         for code in (scene.item, rng.choice(unrelated_items(scene))):
             prompt_of = generic_prompt if rng.random() < 0.1 else canonical_prompt
             prompt = build_prompt(descriptor, frames, prompt_of(catalogue[code], scene.child.age_months), system=None)
-            group = sample_group(
-                descriptor,
-                prompt,
-                encode(descriptor, prompt),
-                count=GROUP,
-                max_new_tokens=MOST_TOKENS,
-                temperature=1.0,
-                top_p=1.0,
-                generator=generator,
-            )
+            seeds = tuple(rng.getrandbits(63) for _ in range(GROUP))
+            ask = Ask(prompt, encode(descriptor, prompt), seeds)
+            (group,) = sample_groups(descriptor, [ask], max_new_tokens=MOST_TOKENS, temperature=1.0, top_p=1.0)
             texts[code].update(r.text.strip() for r in group)
 
 
@@ -73,6 +64,6 @@ def judge_text_of(samples: Mapping[str, list[str]]) -> Callable[[Item, random.Ra
 
     def text_of(item: Item, rng: random.Random) -> str:
         own = rng.choice(samples[item.code])
-        return own if rng.random() < OWN_SHARE and not held_out(item, own) else generated(item, rng)
+        return own if rng.random() < OWN_SHARE and not held_out(own) else generated(item, rng)
 
     return text_of
