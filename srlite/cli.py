@@ -211,6 +211,7 @@ def train(
 ) -> None:
     """Train the descriptor's adapter from clips and outcomes."""
     _quiet_libraries()
+    from srlite.interrupt import gentle_interrupt
     from srlite.training import job
 
     options = _settings(
@@ -236,7 +237,7 @@ def train(
         screen.json(plan) if json else screen.table("Plan", ("", ""), [(k, str(v)) for k, v in plan.items() if k != "schema"])
         return
     folder = run or RUNS / time.strftime("%Y%m%d-%H%M%S")
-    with screen.bar() as bar:
+    with screen.bar() as bar, gentle_interrupt(bar.hear, note=screen.say) as tell:
         done = job.train(
             items_csv,
             videos,
@@ -246,7 +247,7 @@ def train(
             over=over,
             resume=resume,
             max_minutes=max_minutes,
-            tell=bar.hear,
+            tell=tell,
         )
     document = job.training_json(done)
     screen.json(document) if json else screen.training(document)

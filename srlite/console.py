@@ -252,7 +252,7 @@ class Bar:
         elif isinstance(event, SliceDone):
             self._screen.say(_slice_line(event.figures, event.left_s))
         elif isinstance(event, Reading):
-            self.show("read clips", event.done, event.total)
+            self.show(event.what, event.done, event.total)
         else:
             where = f"round {event.round}/{event.rounds} slice {event.slice}/{event.slices} {event.phase}"
             self.show(where, event.done, event.total)

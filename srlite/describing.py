@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from srlite.descriptor.features import Features
+from srlite.descriptor.features import Features, tower_at_work
 from srlite.descriptor.generate import Ask, sample_groups
 from srlite.descriptor.inputs import Prompt, build_prompt
 from srlite.descriptor.prompts import canonical_prompt
@@ -57,6 +57,25 @@ def prepare(bench: Workbench, clip: str, text: str) -> tuple[Prompt, Features, F
     frames, sha256 = bench.clips.frames(bench.path(clip))
     prompt = build_prompt(bench.descriptor, frames, text, system=None)
     return prompt, bench.features.features(bench.descriptor, prompt, clip_sha256=sha256), frames, sha256
+
+
+def look_at_all(bench: Workbench, clips: Sequence[str], *, tick: Callable[[int, int], None]) -> int:
+    """Run the vision tower over all clips, so that none runs later; how many are looked at, with their features kept.
+
+    It ends at the first whose features find no room: the others are looked at anew whenever they are needed.
+    """
+    with tower_at_work(bench.descriptor):
+        for done, clip in enumerate(clips):
+            frames, sha256 = bench.clips.frames(bench.path(clip))
+            if not bench.features.holds(bench.descriptor, frames, clip_sha256=sha256):
+                before = bench.features.unkept
+                bench.features.features(
+                    bench.descriptor, build_prompt(bench.descriptor, frames, "", system=None), clip_sha256=sha256
+                )
+                if bench.features.unkept > before:
+                    return done
+            tick(done + 1, len(clips))
+    return len(clips)
 
 
 def sample(bench: Workbench, asks: Iterable[Ask]) -> list[tuple[Rollout, ...]]:

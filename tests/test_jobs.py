@@ -290,3 +290,27 @@ def test_no_token_goes_through_the_language_model_twice(data, trained, home):
             by_phase[f"update {portion}"] = sum(pushed)
         assert all(0.9 * most < count <= most for count in by_phase.values()), (by_phase, most)
         assert len(tower) == 1
+
+
+def test_every_clip_is_looked_at_once_and_beforehand(data, trained, home):
+    from srlite.describing import look_at_all, prepare
+
+    clips = sorted(p.name for p in (data / "videos").iterdir())
+    with bench_of(data, trained) as bench:
+        calls, ticks = [], []
+        bench.descriptor.core.visual.register_forward_hook(lambda m, a, output: calls.append(1))
+        assert look_at_all(bench, clips, tick=lambda done, total: ticks.append((done, total))) == len(clips) == len(calls)
+        assert ticks[-1] == (len(clips), len(clips))
+        assert look_at_all(bench, clips, tick=lambda done, total: None) == len(clips) == len(calls)
+        prepare(bench, clips[0], "Whatever is asked.")
+        assert len(calls) == len(clips) and bench.features.hits == 1
+
+
+def test_looking_ends_where_nothing_more_is_kept(data, trained, home):
+    from srlite.describing import look_at_all
+
+    clips = sorted(p.name for p in (data / "videos").iterdir())
+    with bench_of(data, trained) as bench:
+        bench.features.max_bytes = 0
+        assert look_at_all(bench, clips, tick=lambda done, total: None) == 0
+        assert bench.features.tower_calls == 1

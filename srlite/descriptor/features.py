@@ -4,6 +4,7 @@ Contract: the tower runs without gradients, once for a clip; `FeatureStore` keep
 made of everything it depends on: the clip's bytes, the times and size of the frames, the tower's weights
 and the number format. The store has a budget in bytes: it takes features until it is full and never throws
 any out, because a run reads its clips in cycles, where throwing out the oldest would never leave a hit.
+Where the model is on a card, the tower waits in main memory and is there only while it is needed (`tower_at_work`).
 Left out: deleting a child's features (purge), frames on disk (the video room).
 """
 
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from safetensors.torch import load, save
 from srlite.descriptor.inputs import Prompt
 from srlite.descriptor.load import Descriptor
 from srlite.files import write_private
+from srlite.types import Frames
 
 KEY_VERSION = "srlite.features/1"
 
@@ -37,9 +41,21 @@ class Features:
         return sum(t.numel() * t.element_size() for t in (self.tokens, *self.deepstack))
 
 
+@contextmanager
+def tower_at_work(descriptor: Descriptor) -> Iterator[None]:
+    """The tower on the descriptor's device; where it waited elsewhere it goes back there. Put it around many calls."""
+    tower = descriptor.core.visual
+    waited = next(tower.parameters()).device
+    tower.to(descriptor.device)
+    try:
+        yield
+    finally:
+        tower.to(waited)
+
+
 def encode(descriptor: Descriptor, prompt: Prompt) -> Features:
     """Run the vision tower on the prompt's pixels."""
-    with torch.no_grad():
+    with torch.no_grad(), tower_at_work(descriptor):
         seen = descriptor.core.get_video_features(
             prompt.pixels.to(descriptor.device), prompt.grid.to(descriptor.device), return_dict=True
         )
@@ -52,32 +68,28 @@ def _whole(parts: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
     return parts if isinstance(parts, torch.Tensor) else torch.cat(list(parts))
 
 
-def feature_key(descriptor: Descriptor, prompt: Prompt, clip_sha256: str) -> str:
-    """Hex sha256 over everything that the features depend on."""
-    parts = [
-        KEY_VERSION,
-        clip_sha256,
-        [float(t).hex() for t in prompt.times_s],
-        prompt.size,
-        descriptor.vision_sha256,
-        str(descriptor.dtype),
-    ]
+def feature_key(descriptor: Descriptor, times_s: tuple[float, ...], size: tuple[int, int], clip_sha256: str) -> str:
+    """Hex sha256 over everything that the features depend on. size: height and width of a frame in pixels."""
+    parts = [KEY_VERSION, clip_sha256, [float(t).hex() for t in times_s], size, descriptor.vision_sha256, str(descriptor.dtype)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 class FeatureStore:
-    """Features in a folder. Counts hits, misses, tower_calls and damaged files."""
+    """Features in a folder. Counts hits, misses, tower_calls, unkept (no room) and damaged files."""
 
     def __init__(self, folder: Path, *, max_bytes: int):
         self.folder = Path(folder)
         self.max_bytes = max_bytes
-        self.hits = self.misses = self.tower_calls = self.damaged = 0
+        self.hits = self.misses = self.tower_calls = self.unkept = self.damaged = 0
         self.used_bytes = sum(p.stat().st_size for p in self.folder.glob("*/*.safetensors"))
+
+    def holds(self, descriptor: Descriptor, frames: Frames, *, clip_sha256: str) -> bool:
+        """Are the features of these frames there? Nothing is read."""
+        return self._path(descriptor, frames.times_s, frames.images.shape[1:3], clip_sha256).is_file()
 
     def features(self, descriptor: Descriptor, prompt: Prompt, *, clip_sha256: str) -> Features:
         """Features from the disk, or from the tower; then kept if the budget allows. Raises DeviceError."""
-        key = feature_key(descriptor, prompt, clip_sha256)
-        path = self.folder / key[:2] / f"{key}.safetensors"
+        path = self._path(descriptor, prompt.times_s, prompt.size, clip_sha256)
         if (stored := self._read(path, descriptor)) is not None:
             self.hits += 1
             return stored
@@ -86,6 +98,10 @@ class FeatureStore:
         features = encode(descriptor, prompt)
         self._keep(path, features)
         return features
+
+    def _path(self, descriptor: Descriptor, times_s: tuple[float, ...], size: tuple[int, int], clip_sha256: str) -> Path:
+        key = feature_key(descriptor, times_s, tuple(size), clip_sha256)
+        return self.folder / key[:2] / f"{key}.safetensors"
 
     def _read(self, path: Path, descriptor: Descriptor) -> Features | None:
         if not path.is_file():
@@ -103,12 +119,12 @@ class FeatureStore:
             return None
 
     def _keep(self, path: Path, features: Features) -> None:
-        if self.used_bytes + features.bytes > self.max_bytes:
-            return
         levels = {f"deepstack.{i}": level for i, level in enumerate(features.deepstack)}
         tensors = {"tokens": features.tokens} | levels
         content = save({name: t.cpu().contiguous() for name, t in tensors.items()})
-        if self.used_bytes + len(content) <= self.max_bytes:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_private(path, content)
-            self.used_bytes += len(content)
+        if self.used_bytes + len(content) > self.max_bytes:
+            self.unkept += 1
+            return
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(path, content)
+        self.used_bytes += len(content)

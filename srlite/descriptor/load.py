@@ -90,6 +90,8 @@ def load_descriptor(
     processor = _load_processor(folder)
     family = read_family(base.config, base.generation_config, processor, where)
     model = lora.attach_adapter(base, seed=seed, where=where).eval()
+    vision = _tensors_sha256(base.model.visual)
+    base.model.visual.to("cpu")  # it waits there until it is needed (features.tower_at_work)
     digest = weights_sha256(files)
     if adapter is not None:
         lora.read_adapter(model, digest, Path(adapter))
@@ -100,7 +102,7 @@ def load_descriptor(
         device=target,
         dtype=precision,
         base_sha256=digest,
-        vision_sha256=_tensors_sha256(base.model.visual),
+        vision_sha256=vision,
         adapted=len(lora.adapted_modules(model)),
         penalty=_penalty(family, base.lm_head.out_features, target),
     )

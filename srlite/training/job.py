@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,7 +124,7 @@ def train(
         find_descriptor(settings.models.descriptor)
         find_judge(settings.models.judge)
     data = read_dataset(items_csv, videos, catalogue)
-    clips = {r.clip for r in data.records}
+    clips = sorted({r.clip for r in data.records})
 
     from srlite.training.loop import train_run
     from srlite.training.run import begin, check_place, sole_owner, take_up
@@ -134,7 +134,7 @@ def train(
     if settings:
         with ClipReaders(limit_s=settings.video.limit_s) as readers:
             refuse_unreadable(readers, [videos / clip for clip in clips], readers.probe)
-    with sole_owner(run):
+    with sole_owner(run) as left:
         remove_leftovers(run)
         if resume:
             folder, split = take_up(run, data.catalogue, data.records)
@@ -143,10 +143,11 @@ def train(
             split = split_for(data, settings)
             folder = begin(run, settings, data.catalogue, split)
         heard = _logged(folder, tell)
-        for note in (*data.notes, *unused_column(data.records, how_for(data, settings)), *split.report.notes):
+        notes = (*data.notes, *unused_column(data.records, how_for(data, settings)), *split.report.notes)
+        for note in ([left] if left else []) + [*notes]:
             heard(Note(note))
         with open_workbench(settings, folder.catalogue(), videos=videos, adapter=None) as bench:
-            _read_clips(bench, folder, clips, tell)
+            _read_clips(bench, folder, clips, heard)
             trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
                 heard(Note(note))
@@ -161,12 +162,21 @@ def train(
             )
 
 
-def _read_clips(bench, run, clips: set[str], tell: Tell) -> None:
-    """Read every clip before the first slice; the pictures are kept. Later only see whether they are the same files."""
+def _read_clips(bench, run, clips: Sequence[str], tell: Tell) -> None:
+    """Read every clip before the first slice, and look at it once; pictures and features are kept.
+
+    Later only see whether they are the same files.
+    """
+    from srlite.describing import look_at_all
+
     look = bench.clips.sha256 if run.checkpoints() else bench.clips.frames
-    reading = lambda done, total: tell(Reading(done, total))
-    refuse_unreadable(bench.clips.readers, [bench.path(c) for c in clips], look, tick=reading)
+    at = lambda what: lambda done, total: tell(Reading(what, done, total))
+    refuse_unreadable(bench.clips.readers, [bench.path(c) for c in clips], look, tick=at("read clips"))
     run.own_clips({clip: bench.clips.sha256(bench.path(clip)) for clip in clips})
+    kept = look_at_all(bench, clips, tick=at("look at clips"))
+    if kept < len(clips):
+        text = f"the features of {kept} of {len(clips)} clips fit into cache.features_gb"
+        tell(Note(f"{text}: the others go through the vision tower once for each group"))
 
 
 def _logged(run, tell: Tell) -> Tell:

@@ -11,8 +11,9 @@ Phase = Literal["sample", "judge", "update", "validate"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`done` of `total` clips were read, before anything is learnt."""
+    """`done` of `total` clips were read, or looked at by the vision tower, before anything is learnt."""
 
+    what: Literal["read clips", "look at clips"]
     done: int
     total: int
 

@@ -9,13 +9,14 @@
 
 All paths inside are relative, so a run may be moved. Files are for their owner only. A checkpoint is written beside its
 place and renamed when complete; DONE is its last file. The newest is kept whole, of those before it only the adapters that
-were validated. One process at a time: `.lock` is held while training.
+were validated. One process at a time: `.lock` is held while training, `.owner` says by whom.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -249,7 +250,7 @@ def check_place(folder: Path, *, resume: bool) -> None:
 
 def _occupied(folder: Path) -> bool:
     """Anything there but what `begin` writes before a run has begun?"""
-    return any(path.name not in (".lock", "catalogue.toml", "split.csv") for path in folder.iterdir())
+    return any(path.name not in (".lock", ".owner", "catalogue.toml", "split.csv") for path in folder.iterdir())
 
 
 def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) -> Run:
@@ -299,23 +300,37 @@ def check_lock(run: Run, bench: Workbench) -> None:
 
 
 @contextmanager
-def sole_owner(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock. Raises UsageError when another process trains in it."""
+def sole_owner(folder: Path) -> Iterator[str | None]:
+    """Hold the folder's lock. Yields a sentence about the process before, where that one was killed.
+
+    The lock itself never goes stale: the system takes it back when its process ends, however it ends. Raises UsageError, which
+    names the process, when another one trains here.
+    """
     from filelock import FileLock, Timeout
 
-    lock = FileLock(private_folder(folder) / ".lock", mode=0o600, timeout=0)
+    lock, owner = FileLock(private_folder(folder) / ".lock", mode=0o600, timeout=0), folder / ".owner"
     try:
         lock.acquire()
     except Timeout:
         raise UsageError(
-            "another process is training in this folder",
+            f"another process is training in this folder: {_owner(owner)}",
             where=str(folder),
             remedy="Wait for it, stop it, or give another --run DIR.",
         ) from None
     try:
-        yield
+        left = f"taken over from {_owner(owner)}, which was ended from outside" if owner.exists() else None
+        write_private(owner, f"process {os.getpid()} on {platform.node()}\n")
+        yield left
     finally:
+        owner.unlink(missing_ok=True)
         lock.release()
+
+
+def _owner(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return "a process that has not said its name yet"
 
 
 def finished_run(folder: Path) -> Run:

@@ -57,9 +57,9 @@ def test_files_are_private(descriptor, prompt, tmp_path):
 def test_the_key_holds_what_the_features_depend_on(descriptor, folder, make, family, prompt):
     def key(model=descriptor, sha256=CLIP, **clip):
         frames = make.noise(family, **clip)
-        return feature_key(model, build_prompt(model, frames, "Another text.", system="x"), sha256)
+        return feature_key(model, frames.times_s, frames.images.shape[1:3], sha256)
 
-    assert key() == feature_key(descriptor, prompt, CLIP)  # the text is not part of it
+    assert key() == feature_key(descriptor, prompt.times_s, prompt.size, CLIP)  # the text is not part of it
     others = [
         key(sha256="d" * 64),
         key(times_s=(0.0, 0.3, 0.8, 1.0, 1.9, 2.3)),
@@ -75,7 +75,7 @@ def test_full_store_admits_no_more_and_throws_nothing_out(descriptor, prompt, tm
         for clip in ("a" * 64, "b" * 64):
             store.features(descriptor, prompt, clip_sha256=clip)
     assert counters(store) == (1, 3, 3)  # the first clip was kept, the second went through the tower twice
-    assert len(list(tmp_path.glob("*/*"))) == 1
+    assert len(list(tmp_path.glob("*/*"))) == 1 and store.unkept == 2
     assert 0 < store.used_bytes <= store.max_bytes
     none = FeatureStore(tmp_path / "none", max_bytes=0)
     none.features(descriptor, prompt, clip_sha256=CLIP)
@@ -91,3 +91,11 @@ def test_damaged_file_is_made_again_and_counted(descriptor, prompt, tmp_path):
     assert_same(store.features(descriptor, prompt, clip_sha256=CLIP), first)
     assert store.damaged == 1 and counters(store) == (0, 1, 1)
     assert store.used_bytes == path.stat().st_size
+
+
+def test_what_is_kept_is_known_without_reading_it(descriptor, clip, prompt, tmp_path):
+    store = FeatureStore(tmp_path, max_bytes=10**6)
+    assert not store.holds(descriptor, clip, clip_sha256=CLIP)
+    store.features(descriptor, prompt, clip_sha256=CLIP)
+    assert store.holds(descriptor, clip, clip_sha256=CLIP) and not store.holds(descriptor, clip, clip_sha256="d" * 64)
+    assert store.hits == 0
