@@ -41,13 +41,13 @@ def test_the_examples_are_fine(run_cli, examples):
     found = run_cli("check", examples / "items.csv", examples / "videos", "--json")
     assert found.returncode == 0, found.stderr
     document = json.loads(found.stdout)
-    assert document["schema"] == "srlite.check/1" and document["records"] == 108 and not document["problems"]
-    assert len(document["clips"]) == 108 and {c["action"] for c in document["clips"]} == {"ok"}
+    assert document["schema"] == "srlite.check/1" and document["records"] == 100 and not document["problems"]
+    assert len(document["clips"]) == 100 and {c["action"] for c in document["clips"]} == {"ok"}
     first = document["clips"][0]["info"]
     assert (first["codec"], first["width"], first["height"], first["rotation"]) == ("h264", 128, 128, 0)
     assert first["frames"] == first["frames_declared"] > 0 and not first["variable"] and not first["hdr"]
     items = {i["code"]: i for i in document["items"]}
-    assert len(items) == 12 and sum(i["passed"] + i["failed"] for i in items.values()) == 108
+    assert len(items) == 12 and sum(i["passed"] + i["failed"] for i in items.values()) == 100
     with (examples / "items.csv").open(encoding="utf-8") as file:
         lonely = [r["outcome"] for r in csv.DictReader(file) if r["item"] == "12_4"]
     assert "fail" not in lonely and items["12_4"]["untestable"] == "no fail"
@@ -144,7 +144,7 @@ def test_init_begins_something_that_check_and_train_understand(run_cli, examples
     checked = run_cli("check", *words, "--split", "per-item")
     assert checked.returncode == 0, checked.stderr
     again = run_cli("init", folder)
-    assert again.returncode == 2 and "not empty" in again.stderr
+    assert again.returncode == 2 and "not empty" in " ".join(again.stderr.split())
 
 
 def test_the_settings_file_names_every_setting_and_its_default():

@@ -1,9 +1,15 @@
 """The commands as a user types them: documents on stdout, messages on stderr, exit codes of the contract, no socket."""
 
+import ctypes
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
+
+from srlite.models.store import BUNDLED
 
 SITE = """
 import sys
@@ -13,6 +19,23 @@ def hook(event, args):
             print(event, args, file=out)
 sys.addaudithook(hook)
 """
+LOAD = """
+from pathlib import Path
+from srlite.descriptor.load import load_descriptor
+try:
+    (Path({folder!r}) / "mine").touch()
+    raise SystemExit("the folder can be written")
+except PermissionError:
+    pass
+print(load_descriptor(Path({folder!r}), adapter=None, device="cpu", quantise=False, dtype="float32", seed=1).adapted)
+"""
+
+
+def without_the_rights_of_root():
+    """Root may write anywhere; what is started after this may not, even where it owns the file."""
+    libc, drop_from_bounding_set = ctypes.CDLL(None), 24
+    for capability in range(4):  # CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
+        libc.prctl(drop_from_bounding_set, capability, 0, 0, 0)
 
 
 @pytest.fixture
@@ -25,10 +48,6 @@ def watched(tmp_path):
 
 
 def test_the_watch_sees_a_socket(watched, tmp_path):
-    import os
-    import subprocess
-    import sys
-
     env, log = watched
     subprocess.run(
         [sys.executable, "-c", "import socket; socket.socket().connect_ex(('127.0.0.1', 9))"],
@@ -83,6 +102,26 @@ def test_the_title_page(run_cli, examples, watched, tmp_path):
     assert all(name in both.stderr for name in ("bad.mp4", "gone.mp4", "2 of 3 clips"))
     alone = run_cli("assess", "bad.mp4", "--item", "18_4", "--json", cwd=tmp_path, env=env)
     assert alone.returncode == 3 and alone.stdout == "" and "fault of srlite" not in alone.stderr
+    assert not log.exists(), log.read_text()
+
+
+def test_models_by_path_in_a_folder_that_cannot_be_written(run_cli, examples, watched, tmp_path):
+    """As an administrator would install them, a stale part of a download beside them: planned and loaded without a socket."""
+    env, log = watched
+    shutil.copytree(BUNDLED, tmp_path / "models")
+    (tmp_path / "models" / "descriptor" / "model.safetensors.incomplete").write_bytes(b"x" * 10)
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "models").rglob("*")}
+    for path in before:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    models = ("--descriptor", tmp_path / "models" / "descriptor", "--judge", tmp_path / "models" / "judge.gguf")
+    found = run_cli("train", examples / "items.csv", examples / "videos", *models, "--dry-run", "--json", cwd=tmp_path, env=env)
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["descriptor"] == "descriptor"
+    words = [sys.executable, "-c", LOAD.format(folder=str(tmp_path / "models" / "descriptor"))]
+    plainly = dict(capture_output=True, text=True, env={**os.environ, **env}, preexec_fn=without_the_rights_of_root)
+    loaded = subprocess.run(words, **plainly)
+    assert loaded.returncode == 0 and int(loaded.stdout) > 0, loaded.stderr
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "models").rglob("*")} == before
     assert not log.exists(), log.read_text()
 
 
@@ -167,7 +206,7 @@ def test_the_dry_run_prints_a_plan_and_makes_nothing(run_cli, examples, tmp_path
     )
     plan = json.loads(found.stdout)
     assert plan["schema"] == "srlite.plan/1" and plan["optimiser_steps_at_most"] > 0
-    assert plan["train"] + plan["validation"] + plan["test"] == plan["records"] == 108
+    assert plan["train"] + plan["validation"] + plan["test"] == plan["records"] == 100
     assert list(tmp_path.iterdir()) == []
 
 

@@ -5,6 +5,7 @@ import pytest
 from srlite.console import Screen
 from srlite.errors import InputError
 from srlite.escape import plain
+from srlite.training.progress import SliceDone
 
 HOSTILE = "The [b]child[/b] \x1b[31mwalks\x07 \u202ebackward [/]"
 DOCUMENT = {
@@ -57,6 +58,26 @@ def test_an_item_code_that_looks_like_markup_is_a_code(capsys):
     Screen().evaluation({"demonstration": False, "arms": {"adapted": arm}})
     text = shown(capsys)
     assert "[/b]" in text and "n/a" in text
+
+
+FIGURES = dict.fromkeys(("outcome", "unrelated", "relevance", "quality", "kl", "validation", "sample_tokens_per_s")) | {
+    "round": 2,
+    "slice": 3,
+    "reward": 1.5,
+    "zero_signal_share": 0.62,
+    "length_tokens": 17.4,
+    "cache_hits": 4,
+    "unscored_share": 0.03,
+}
+
+
+def test_a_slice_says_how_much_of_it_taught_nothing(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    screen = Screen()
+    with screen.bar() as bar:
+        bar.hear(SliceDone(FIGURES, left_s=90.0))
+    text = shown(capsys)
+    assert "no signal 62%" in text and "17 tokens" in text and "unscored 3.0%" in text
 
 
 def test_quiet_silences_all_but_errors(capsys):

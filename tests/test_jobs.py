@@ -15,6 +15,7 @@ from small_clinic import SMALL
 
 import srlite
 from srlite.errors import InputError, ModelError
+from srlite.training.progress import Note
 from srlite.training.rollouts import read_groups, read_rewards
 from srlite.training.run import Run
 from srlite.types import Reward
@@ -314,3 +315,18 @@ def test_looking_ends_where_nothing_more_is_kept(data, trained, home):
         bench.features.max_bytes = 0
         assert look_at_all(bench, clips, tick=lambda done, total: None) == 0
         assert bench.features.tower_calls == 1
+
+
+def test_a_clip_without_room_goes_through_the_tower_once_in_a_slice(data, trained, tmp_path, home):
+    """For sampling, reference and two epochs of the update; and the weights are those of a run with room."""
+    over = SMALL | {"cache": {"features_gb": 0.0}}
+    calls = []
+    done = srlite.train(data / "items.csv", data / "videos", run=tmp_path / "run", preset="tiny", over=over, tell=calls.append)
+    assert done.complete
+    name = "adapter/adapter_model.safetensors"
+    assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes()
+    assert any("the features of 0 of" in event.text for event in calls if isinstance(event, Note))
+    learnt = [m for m in Run(tmp_path / "run").metrics() if "pairs" in m]
+    assert all(0 < m["tower_calls"] <= m["pairs"] for m in learnt)
+    assert not any(m["tower_calls"] for m in Run(trained).metrics() if "pairs" in m)
+    assert not list((tmp_path / "run").rglob("features"))

@@ -40,6 +40,7 @@ LEVELS = {
     "describing": 6,
     "training": 7,
     "evaluation": 8,
+    "interrupt": 8,
     "assessing": 8,
     "checking": 8,
     "starter": 8,
@@ -87,6 +88,43 @@ def test_help_loads_nothing_heavy():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+WITHOUT_A_CARD = """
+import os, sys
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+from typer.testing import CliRunner
+from srlite.cli import app
+found = CliRunner().invoke(app, sys.argv[1:])
+print(found.output)
+heavy = ("torch", "transformers", "peft", "bitsandbytes", "llama_cpp", "av", "decord")
+print(found.exit_code, *(m for m in heavy if m in sys.modules))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        (["train", "ITEMS", "VIDEOS", "--run", "RUN"], "4 torch"),
+        (["check", "ITEMS", "VIDEOS", "--rows-only"], "0"),
+        (["check", "ITEMS", "VIDEOS"], "0"),
+        (["models", "list"], "0"),
+        (["evaluate", "--help"], "0"),
+    ],
+    ids=lambda words: " ".join(words[:2]) if isinstance(words, list) else "",
+)
+def test_without_a_card_nothing_is_loaded_for_nothing(examples, tmp_path, words, ending):
+    """train asks torch for a card and says what there is and what to do, without a model library; check needs not even that."""
+    places = {"ITEMS": examples / "items.csv", "VIDEOS": examples / "videos", "RUN": tmp_path / "run"}
+    words = [str(places.get(word, word)) for word in words]
+    done = subprocess.run([sys.executable, "-c", WITHOUT_A_CARD, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    *shown, last = done.stdout.splitlines()
+    assert last == ending, done.stdout
+    if words[0] == "train":
+        said = " ".join(" ".join(shown).split())
+        assert "no CUDA card" in said and "--preset tiny" in said and "Traceback" not in said
+        assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

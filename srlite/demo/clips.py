@@ -61,11 +61,13 @@ def write_dataset(scenes: Iterable[Scene], folder: Path, *, tick: Callable[[int]
 
 
 def _table(shown: dict[str, Scene]) -> str:
+    """The outcome is left empty where the clip does not show it: nobody could learn from such a row but to guess."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for clip, s in shown.items():
-        writer.writerow([clip, s.item, s.outcome, s.child.id, s.child.sex, s.child.age_months, s.child.site])
+        outcome = s.outcome if s.view == "clear" else ""
+        writer.writerow([clip, s.item, outcome, s.child.id, s.child.sex, s.child.age_months, s.child.site])
     return out.getvalue()
 
 

@@ -4,6 +4,7 @@ Contract: the tower runs without gradients, once for a clip; `FeatureStore` keep
 made of everything it depends on: the clip's bytes, the times and size of the frames, the tower's weights
 and the number format. The store has a budget in bytes: it takes features until it is full and never throws
 any out, because a run reads its clips in cycles, where throwing out the oldest would never leave a hit.
+What finds no room may be kept `aside` for as long as a slice of training lasts.
 Where the model is on a card, the tower waits in main memory and is there only while it is needed (`tower_at_work`).
 Left out: deleting a child's features (purge), frames on disk (the video room).
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +84,17 @@ class FeatureStore:
         self.max_bytes = max_bytes
         self.hits = self.misses = self.tower_calls = self.unkept = self.damaged = 0
         self.used_bytes = sum(p.stat().st_size for p in self.folder.glob("*/*.safetensors"))
+        self._aside: Path | None = None
+
+    @contextmanager
+    def aside(self, folder: Path) -> Iterator[None]:
+        """Until the end, what finds no room is kept in `folder`, deleted then (after an error it stays, for a resume)."""
+        self._aside = folder
+        try:
+            yield
+        finally:
+            self._aside = None
+        shutil.rmtree(folder, ignore_errors=True)
 
     def holds(self, descriptor: Descriptor, frames: Frames, *, clip_sha256: str) -> bool:
         """Are the features of these frames there? Nothing is read."""
@@ -90,13 +103,15 @@ class FeatureStore:
     def features(self, descriptor: Descriptor, prompt: Prompt, *, clip_sha256: str) -> Features:
         """Features from the disk, or from the tower; then kept if the budget allows. Raises DeviceError."""
         path = self._path(descriptor, prompt.times_s, prompt.size, clip_sha256)
-        if (stored := self._read(path, descriptor)) is not None:
-            self.hits += 1
-            return stored
+        places = [path, *([self._aside / path.name] if self._aside else [])]
+        for place in places:
+            if (stored := self._read(place, descriptor)) is not None:
+                self.hits += 1
+                return stored
         self.misses += 1
         self.tower_calls += 1
         features = encode(descriptor, prompt)
-        self._keep(path, features)
+        self._keep(places, features)
         return features
 
     def _path(self, descriptor: Descriptor, times_s: tuple[float, ...], size: tuple[int, int], clip_sha256: str) -> Path:
@@ -114,17 +129,21 @@ class FeatureStore:
         except (SafetensorError, KeyError):
             # a cache may be rebuilt; the count makes it visible
             self.damaged += 1
-            self.used_bytes -= path.stat().st_size
+            self.used_bytes -= path.stat().st_size if path.is_relative_to(self.folder) else 0
             path.unlink()
             return None
 
-    def _keep(self, path: Path, features: Features) -> None:
+    def _keep(self, places: Sequence[Path], features: Features) -> None:
+        """In the store, where it has room; else aside, where there is such a place."""
         levels = {f"deepstack.{i}": level for i, level in enumerate(features.deepstack)}
         tensors = {"tokens": features.tokens} | levels
         content = save({name: t.cpu().contiguous() for name, t in tensors.items()})
-        if self.used_bytes + len(content) > self.max_bytes:
-            self.unkept += 1
+        store, *aside = places
+        if self.used_bytes + len(content) <= self.max_bytes:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(store, content)
+            self.used_bytes += len(content)
             return
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(path, content)
-        self.used_bytes += len(content)
+        self.unkept += 1
+        for place in aside:
+            write_private(place, content)

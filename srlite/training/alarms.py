@@ -11,18 +11,21 @@ from srlite.types import Reward
 Figures = Mapping[str, object]
 
 _LOOK_BACK = 6
-_NO_SIGNAL, _UNSCORED, _CUT_OFF, _ALIKE = 0.95, 0.10, 0.25, 0.15
+_LEFT_OUT, _NO_SIGNAL, _UNSCORED, _CUT_OFF, _ALIKE = 0.10, 0.95, 0.10, 0.25, 0.15
 _COLLAPSE = 0.5
 
 
 def alarms(slices: Sequence[Figures]) -> tuple[str, ...]:
     """Sentences about the newest slice, the last of `slices` (lines of metrics.jsonl that are of slices)."""
     now, before = slices[-1], slices[max(0, len(slices) - 1 - _LOOK_BACK) : -1]
+    planned = now["pairs"] + now["unreadable_pairs"]
     said = [
+        _above(now["unreadable_pairs"] / planned, _LEFT_OUT, "of the pairs were left out: the reasons stand above"),
         _above(now["zero_signal_share"], _NO_SIGNAL, "of the groups gave no signal: all their descriptions earn the same"),
         _above(now["unscored_share"], _UNSCORED, "of the descriptions are unscored: the judge does not answer yes or no"),
         _above(now["cut_off_share"], _CUT_OFF, "of the descriptions were cut off: they do not end by themselves"),
         _above(1 - now["distinct_share"], 1 - _ALIKE, "of the descriptions repeat another of their pair word for word"),
+        _skipped(now["skipped_steps"], now["steps"]),
         _collapse(now, before),
     ]
     return tuple(text for text in said if text)
@@ -50,6 +53,11 @@ def refuse_broken(update: Update) -> None:
 
 def _above(share: float, limit: float, words: str) -> str | None:
     return f"{share:.0%} {words}" if share > limit else None
+
+
+def _skipped(skipped: int, taken: int) -> str | None:
+    """A few bad steps do no harm, but nobody should have to find them in metrics.jsonl."""
+    return f"{skipped} of {skipped + taken} steps were left out: their gradient was not finite" if skipped else None
 
 
 def _collapse(now: Figures, before: Sequence[Figures]) -> str | None:

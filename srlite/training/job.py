@@ -9,7 +9,7 @@ from pathlib import Path
 
 from srlite.config import Settings, merged, settings_from
 from srlite.device.pick import pick_preset
-from srlite.files import remove_leftovers
+from srlite.files import remove_leftovers, require_space
 from srlite.models.registry import registry
 from srlite.models.store import find_descriptor, find_judge
 from srlite.records.dataset import Dataset, read_dataset
@@ -147,6 +147,7 @@ def train(
         for note in ([left] if left else []) + [*notes]:
             heard(Note(note))
         with open_workbench(settings, folder.catalogue(), videos=videos, adapter=None) as bench:
+            _begin_with(bench.descriptor, folder, heard)
             _read_clips(bench, folder, clips, heard)
             trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
@@ -160,6 +161,15 @@ def train(
                 complete=trained.complete,
                 demonstration=bench.demonstration,
             )
+
+
+def _begin_with(descriptor, run, tell: Tell) -> None:
+    """Say what is trained, and refuse a disk that the first checkpoint would not fit on before hours go into it."""
+    from srlite.descriptor.load import trainable
+
+    learnt = [p for _, p in trainable(descriptor)]
+    tell(Note(f"the adapter sits on {descriptor.adapted} modules, all of them in the language layers"))
+    require_space(run.folder, 3 * sum(p.numel() * p.element_size() for p in learnt))  # and two moments of each for AdamW
 
 
 def _read_clips(bench, run, clips: Sequence[str], tell: Tell) -> None:
@@ -176,7 +186,7 @@ def _read_clips(bench, run, clips: Sequence[str], tell: Tell) -> None:
     kept = look_at_all(bench, clips, tick=at("look at clips"))
     if kept < len(clips):
         text = f"the features of {kept} of {len(clips)} clips fit into cache.features_gb"
-        tell(Note(f"{text}: the others go through the vision tower once for each group"))
+        tell(Note(f"{text}: the others go through the vision tower once in each slice"))
 
 
 def _logged(run, tell: Tell) -> Tell:

@@ -65,7 +65,8 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
     for done, part in enumerate(todo):
         if deadline is not None and done and time.monotonic() + (time.monotonic() - began) / done > deadline:
             break
-        state, figures = _learn(bench, run, part, optimiser, state, tell)
+        with bench.features.aside(run.slice_folder(part.round, part.number) / "features"):
+            state, figures = _learn(bench, run, part, optimiser, state, tell)
         run.add_metrics(figures)
         for text in alarms([m for m in run.metrics() if "pairs" in m]):
             tell(Note(f"warning: round {part.round}, slice {part.number}: {text}"))
@@ -81,7 +82,7 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
 def _learn(bench: Workbench, run: Run, part: Slice, optimiser, state: State, tell: Tell) -> tuple[State, dict[str, object]]:
     """One slice: its phases, where the run stands afterwards, and the line for metrics.jsonl."""
     note = lambda text: tell(Note(text))
-    clock, hits, evaluated = Clock(on_card=bench.on_card), bench.judge.cache_hits, bench.judge.tokens_evaluated
+    clock, before = Clock(on_card=bench.on_card), _spent(bench)
     group, ticker = bench.settings.sampling.group, partial(_ticker, part=part, bench=bench, tell=tell)
     at_once, portion = state.sampled_at_once or bench.settings.sampling.pairs * group, state.learnt_at_once or group
     with clock.phase("sample"):
@@ -102,10 +103,16 @@ def _learn(bench: Workbench, run: Run, part: Slice, optimiser, state: State, tel
         sampled_at_once=sample.at_once if sample.at_once < at_once else state.sampled_at_once,
         learnt_at_once=update.portion if update.portion < portion else state.learnt_at_once,
     )
-    judge = {"cache_hits": bench.judge.cache_hits - hits, "judge_tokens": bench.judge.tokens_evaluated - evaluated}
-    figures = figures_of(part, sample.groups, rewards, update) | judge | clock.figures
-    speed = rates(clock.figures, sampled=sample.tokens, judged=judge["judge_tokens"], learnt=update.tokens)
+    spent = {name: now - before[name] for name, now in _spent(bench).items()}
+    figures = figures_of(part, sample.groups, rewards, update) | spent | clock.figures
+    speed = rates(clock.figures, sampled=sample.tokens, judged=spent["judge_tokens"], learnt=update.tokens)
     return state, figures | speed | {"step": state.step}
+
+
+def _spent(bench: Workbench) -> dict[str, int]:
+    """What the caches spared and what they did not, since the workbench was opened."""
+    judge = bench.judge
+    return {"cache_hits": judge.cache_hits, "judge_tokens": judge.tokens_evaluated, "tower_calls": bench.features.tower_calls}
 
 
 def _validated(bench: Workbench, run: Run, part: Slice, state: State, pairs: Sequence[Pair], tell: Tell) -> State:

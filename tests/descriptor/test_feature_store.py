@@ -99,3 +99,19 @@ def test_what_is_kept_is_known_without_reading_it(descriptor, clip, prompt, tmp_
     store.features(descriptor, prompt, clip_sha256=CLIP)
     assert store.holds(descriptor, clip, clip_sha256=CLIP) and not store.holds(descriptor, clip, clip_sha256="d" * 64)
     assert store.hits == 0
+
+
+def test_what_finds_no_room_is_kept_aside_for_a_while(descriptor, prompt, tmp_path):
+    store, place = FeatureStore(tmp_path / "features", max_bytes=0), tmp_path / "slice" / "features"
+    with store.aside(place):
+        first = store.features(descriptor, prompt, clip_sha256=CLIP)
+        assert_same(store.features(descriptor, prompt, clip_sha256=CLIP), first)
+        assert counters(store) == (1, 1, 1) and store.used_bytes == 0
+        assert [stat.S_IMODE(p.stat().st_mode) for p in place.iterdir()] == [0o600]
+    assert not place.exists() and not (tmp_path / "features").exists()
+    with pytest.raises(KeyboardInterrupt), store.aside(place):
+        store.features(descriptor, prompt, clip_sha256=CLIP)
+        raise KeyboardInterrupt
+    with store.aside(place):  # what an interrupted slice left is used
+        assert_same(store.features(descriptor, prompt, clip_sha256=CLIP), first)
+    assert counters(store) == (2, 2, 2)

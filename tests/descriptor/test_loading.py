@@ -21,7 +21,7 @@ import srlite.descriptor
 from srlite.descriptor.adapter import adapted_modules
 from srlite.descriptor.features import encode
 from srlite.descriptor.inputs import build_prompt
-from srlite.descriptor.load import load_adapter, save_adapter, trainable, usable_dtype
+from srlite.descriptor.load import checkpointing, load_adapter, save_adapter, trainable, usable_dtype
 from srlite.descriptor.offline import VARIABLES
 from srlite.errors import DeviceError, ModelError
 
@@ -185,6 +185,22 @@ def test_bfloat16_runs_throughout(folder, clip, make):
     assert values.dtype == torch.float32 and bool(values.isfinite().all())
 
 
+def test_bfloat16_samples_and_learns_what_it_recorded(folder, clip, make):
+    """The adapter stays in float32 beside it; no autocast, inside a training step and outside."""
+    half = make.load(folder, dtype="bfloat16")
+    make.shake(half, 0.05)
+    prompt = build_prompt(half, clip, "Describe.", system=None)
+    features = encode(half, prompt)
+    with checkpointing(half):
+        rollouts = sampled(half, prompt, features, count=4, most=12)
+        scored = packed_logprobs(half, prompt, features, tuple(r.tokens for r in rollouts))
+        sum(row.mean() for row in scored).backward()
+    recorded = torch.tensor([p for r in rollouts for p in r.logprobs])
+    torch.testing.assert_close(recorded, torch.cat(scored).detach(), atol=0.05, rtol=0)
+    assert all(p.dtype == torch.float32 and bool(p.grad.isfinite().all()) for _, p in trainable(half))
+    assert len({r.tokens for r in rollouts}) == 4
+
+
 def test_card_without_bfloat16_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation)
     with pytest.raises(DeviceError, match="no bfloat16"):
@@ -242,6 +258,49 @@ def test_missing_shard_is_named(broken, make):
     (broken / "model.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(ModelError, match="missing: two.safetensors"):
         make.load(broken)
+
+
+def in_two_shards(folder):
+    """The model folder with its weights in two files and an index; the files' paths."""
+    whole = folder / "model.safetensors"
+    tensors = load(whole.read_bytes())
+    whole.unlink()
+    names, shards = sorted(tensors), [folder / f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
+    parts = names[: len(names) // 2], names[len(names) // 2 :]
+    for shard, part in zip(shards, parts, strict=True):
+        save_file({name: tensors[name] for name in part}, shard, metadata={"format": "pt"})
+    where = {name: shard.name for shard, part in zip(shards, parts, strict=True) for name in part}
+    index = {"metadata": {"total_size": sum(t.nbytes for t in tensors.values())}, "weight_map": where}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return shards
+
+
+def test_what_an_interrupted_download_leaves(broken, make):
+    """Stale parts beside a whole model do no harm; a shard that is short, or still a part, is not taken for a model."""
+    first, second = in_two_shards(broken)
+    cached = broken / ".cache" / "huggingface" / "download"
+    cached.mkdir(parents=True)
+    for stale in (cached / "abc.incomplete", second.with_name(f"{second.name}.incomplete")):
+        stale.write_bytes(b"x" * 100)
+    assert bool(score(make.load(broken), make.noise("qwen3_vl")).isfinite().all())
+    content = second.read_bytes()
+    for kept in (len(content) * 2 // 3, 100, 0):
+        second.write_bytes(content[:kept])
+        with pytest.raises(ModelError, match="cannot be loaded") as caught:
+            make.load(broken)
+        assert caught.value.where == str(broken) and caught.value.remedy
+    second.unlink()
+    first.unlink()
+    with pytest.raises(ModelError, match=f"missing: {first.name}, {second.name}\n") as caught:
+        make.load(broken)
+    assert caught.value.exit_code == 4
+
+
+def test_an_adapter_in_the_tower_is_an_error(folder, make, monkeypatch):
+    """A rule for names that hit the vision blocks, too."""
+    monkeypatch.setattr("srlite.descriptor.adapter.TARGETS", r".*(qkv|q_proj|gate_proj)")
+    with pytest.raises(ModelError, match="of them in the vision tower"):
+        make.load(folder)
 
 
 def test_processor_of_another_model_is_refused(broken, make):

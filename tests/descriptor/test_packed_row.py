@@ -11,7 +11,7 @@ from descriptor.ways import ordinary, ordinary_inputs, ordinary_logprobs, packed
 from srlite.descriptor.features import encode
 from srlite.descriptor.forward import read_prompt
 from srlite.descriptor.generate import Ask, sample_groups
-from srlite.descriptor.inputs import build_prompt
+from srlite.descriptor.inputs import build_prompt, plain_tokens
 from srlite.descriptor.load import adapter_off, checkpointing, trainable
 from srlite.descriptor.logprobs import HEAD_NUMBERS, answer_logprobs, gradient_through
 from srlite.device.halving import portions
@@ -80,6 +80,17 @@ def test_completions_that_cannot_be_scored(adapted, clip):
     with pytest.raises(ModelError, match="is empty"):
         packed_logprobs(adapted, prompt, features, ((5,), ()))
     assert packed_logprobs(adapted, prompt, features, ()) == []
+
+
+def test_an_answer_that_spells_a_placeholder_is_an_answer(adapted, clip):
+    """Letter by letter, as a model can write it: the clip's own placeholders are not touched."""
+    prompt, features = prepared(adapted, clip)
+    text = "<|video_pad|> then <|im_end|>"
+    tokens = tuple(plain_tokens(adapted.processor.tokenizer, text))
+    assert adapted.processor.tokenizer.decode(tokens) == text
+    assert not set(tokens) & {adapted.family.video_token, *adapted.family.ends}
+    (scored,) = packed_logprobs(adapted, prompt, features, (tokens,))
+    torch.testing.assert_close(scored, ordinary_logprobs(adapted, prompt, tokens), atol=1e-5, rtol=0)
 
 
 def test_features_of_another_clip_are_refused(adapted, clip, make, family):

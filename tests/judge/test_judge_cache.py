@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -87,6 +88,23 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
     for process in both:
         process.stdout.close()
     assert rows_by_group(path) == {f"{name}/{group}": GROUP for name in ("a", "b") for group in range(20)}
+
+
+def test_one_of_two_writers_killed_does_not_disturb_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    victim, other = writer(path, "victim", 10**6), writer(path, "other", 60)
+    for process in (victim, other):
+        process.stdout.readline()  # both are at work
+    victim.kill()
+    assert victim.wait() == -signal.SIGKILL
+    assert other.wait(60) == 0
+    for process in (victim, other):
+        process.stdout.close()
+    with VerdictCache(path, 1.0) as cache:
+        assert cache.notes == []
+    counts = rows_by_group(path)
+    assert {group for group in counts if group.startswith("other/")} == {f"other/{group}" for group in range(60)}
+    assert set(counts.values()) == {GROUP}
 
 
 def test_kill_9_leaves_whole_groups(tmp_path: Path) -> None:

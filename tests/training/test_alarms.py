@@ -7,7 +7,18 @@ from srlite.training.alarms import alarms, refuse_broken, refuse_unscored
 from srlite.training.update import Update
 from srlite.types import Reward
 
-FINE = dict(zero_signal_share=0.5, unscored_share=0.0, cut_off_share=0.0, distinct_share=0.6, reward=2.0, length_tokens=20.0)
+FINE = dict(
+    pairs=10,
+    unreadable_pairs=0,
+    zero_signal_share=0.5,
+    unscored_share=0.0,
+    cut_off_share=0.0,
+    distinct_share=0.6,
+    reward=2.0,
+    length_tokens=20.0,
+    steps=4,
+    skipped_steps=0,
+)
 
 
 def test_ordinary_slices_are_left_alone():
@@ -19,10 +30,12 @@ def test_ordinary_slices_are_left_alone():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"pairs": 0, "unreadable_pairs": 10}, "100% of the pairs were left out"),
         ({"zero_signal_share": 1.0}, "100% of the groups gave no signal"),
         ({"unscored_share": 0.4}, "40% of the descriptions are unscored"),
         ({"cut_off_share": 0.5}, "50% of the descriptions were cut off"),
         ({"distinct_share": 0.1}, "90% of the descriptions repeat"),
+        ({"steps": 3, "skipped_steps": 1}, "1 of 4 steps were left out: their gradient was not finite"),
         ({"reward": 2.6, "length_tokens": 7.0}, "the reward rises (2.00 to 2.60) while the descriptions shrink (20 to 7"),
     ],
 )

@@ -61,6 +61,16 @@ def test_a_changed_row_is_noticed_at_resume(tmp_path):
         take_up(tmp_path / "run", catalogue_of(None), changed)
 
 
+def test_a_changed_item_text_is_noticed_at_resume(tmp_path):
+    catalogue = catalogue_of(None)
+    run = begin(tmp_path / "run", Settings(), catalogue, SPLIT)
+    assert take_up(run.folder, catalogue, RECORDS) == (run, SPLIT)
+    path = run.folder / "catalogue.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("two steps backward", "two steps aside"), encoding="utf-8")
+    with pytest.raises(InputError, match="the text of item 18_4 has changed"):
+        take_up(run.folder, catalogue, RECORDS)
+
+
 def test_resuming_nothing_is_an_error(tmp_path):
     with pytest.raises(InputError, match="no run to resume"):
         take_up(tmp_path, catalogue_of(None), RECORDS)

@@ -84,6 +84,10 @@ def test_a_long_clip_goes_to_decord_and_looks_the_same(reader, tmp_path):
     assert (info.reader, info.variable, info.frames) == ("decord", True, LONG)
     assert [ticks.index(round(t * 1000)) % 256 for t in frames.times_s] == [number_of(p) for p in frames.images]
 
+    with open(f"/proc/{reader.child_pid}/maps") as maps:
+        loaded = maps.read()
+    assert "libdecord" in loaded and "libtorch" not in loaded
+
     (hidden := tmp_path / "without").mkdir()
     (hidden / "decord.py").write_text("raise ImportError('no decord here')\n")
     with pytest.MonkeyPatch.context() as patch:
