@@ -6,6 +6,7 @@ Heavy libraries load inside the command that needs them, so that --help is insta
 from __future__ import annotations
 
 import enum
+import errno
 import functools
 import os
 import sys
@@ -65,12 +66,15 @@ def _guarded(command: Callable) -> Callable:
         screen = Screen(quiet=kwargs.get("quiet", False))
         try:
             command(*args, screen=screen, **kwargs)
+            sys.stdout.flush()  # here, where what goes wrong with it is still told in words
         except typer.Exit:
             raise
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: say nothing more
         except (Exception, KeyboardInterrupt) as caught:
             error = _as_ours(caught)
+            if isinstance(caught, OSError) and caught.errno == errno.ENOSPC:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python tries it again at its end
             if kwargs.get("debug"):
                 traceback.print_exception(caught)
             screen.error(error)
@@ -87,6 +91,8 @@ def _as_ours(caught: BaseException) -> SrliteError:
         return caught
     if isinstance(caught, KeyboardInterrupt):
         return Interrupted("interrupted", remedy="What was complete is kept; `srlite train ... --resume` goes on.")
+    if isinstance(caught, OSError) and caught.errno == errno.ENOSPC:
+        return DeviceError(f"cannot write: {caught.strerror}", where=caught.filename, remedy="Free some space and start again.")
     if isinstance(caught, MemoryError) or type(caught).__name__ == "OutOfMemoryError":
         return DeviceError(
             f"out of memory: {caught}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from srlite.descriptor.features import Features, tower_at_work
 from srlite.descriptor.generate import Ask, sample_groups
 from srlite.descriptor.inputs import Prompt, build_prompt
-from srlite.descriptor.prompts import canonical_prompt
+from srlite.descriptor.prompts import canonical_prompt, training_prompt
 from srlite.device.turns import judge_turn
 from srlite.errors import InputError
 from srlite.judge.client import Request
@@ -62,16 +62,19 @@ def prepare(bench: Workbench, clip: str, text: str) -> tuple[Prompt, Features, F
 def look_at_all(bench: Workbench, clips: Sequence[str], *, tick: Callable[[int, int], None]) -> int:
     """Run the vision tower over all clips, so that none runs later; how many are looked at, with their features kept.
 
-    It ends at the first whose features find no room: the others are looked at anew whenever they are needed.
+    It ends at the first whose features find no room: the others are looked at anew whenever they are needed. Raises InputError
+    when a clip and the longest of the items' texts are more than the model takes.
     """
+    longest = max(
+        (training_prompt(i, None, w) for i in bench.catalogue.values() for w in range(1 + len(i.paraphrases))), key=len
+    )
     with tower_at_work(bench.descriptor):
         for done, clip in enumerate(clips):
             frames, sha256 = bench.clips.frames(bench.path(clip))
             if not bench.features.holds(bench.descriptor, frames, clip_sha256=sha256):
                 before = bench.features.unkept
-                bench.features.features(
-                    bench.descriptor, build_prompt(bench.descriptor, frames, "", system=None), clip_sha256=sha256
-                )
+                prompt = build_prompt(bench.descriptor, frames, longest, system=None)
+                bench.features.features(bench.descriptor, prompt, clip_sha256=sha256)
                 if bench.features.unkept > before:
                     return done
             tick(done + 1, len(clips))

@@ -47,7 +47,9 @@ HOW_TO = """\
 
 ## Label
 - One row of items.csv for each clip and item. `video` is the path below the folder of the videos.
-- `outcome` is what the clinician found: pass or fail. Not sure? Leave it empty: such rows are left out and counted.
+- `outcome` is what the clinician found: pass or fail. Not sure, or the clip does not show it (somebody stands before the child,
+  the child is out of the picture)? Leave it empty: such rows are left out and counted. From a clip that shows nothing, a model
+  can only learn to guess.
 - `child` is a code of yours, never a name. With it no child is both trained on and tested on.
 - The same code always means the same child; one clip shows one child.
 - Format the columns `item` and `child` as Text in the spreadsheet before typing: 12-4 must not become 4 December.

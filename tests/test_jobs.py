@@ -15,6 +15,7 @@ from small_clinic import SMALL
 
 import srlite
 from srlite.errors import InputError, ModelError
+from srlite.models.store import BUNDLED
 from srlite.training.progress import Note
 from srlite.training.rollouts import read_groups, read_rewards
 from srlite.training.run import Run
@@ -330,3 +331,29 @@ def test_a_clip_without_room_goes_through_the_tower_once_in_a_slice(data, traine
     assert all(0 < m["tower_calls"] <= m["pairs"] for m in learnt)
     assert not any(m["tower_calls"] for m in Run(trained).metrics() if "pairs" in m)
     assert not list((tmp_path / "run").rglob("features"))
+
+
+def test_where_a_clip_does_not_fit_beside_its_text_training_is_refused(data, tmp_path, home):
+    """Nothing is cut, and no run ends as if it had learnt."""
+    shutil.copytree(BUNDLED / "descriptor", tmp_path / "short")
+    config = json.loads((tmp_path / "short" / "config.json").read_text())
+    config["text_config"]["max_position_embeddings"] = 150  # the clips take some 100, the texts 60 to 90
+    (tmp_path / "short" / "config.json").write_text(json.dumps(config))
+    models = {"descriptor": str(tmp_path / "short"), "judge": str(BUNDLED / "judge.gguf"), "device": "cpu"}
+    with pytest.raises(InputError, match="the model takes 150"):
+        srlite.train(data / "items.csv", data / "videos", run=tmp_path / "run", preset="tiny", over=SMALL | {"models": models})
+    assert not list((tmp_path / "run").rglob("rollouts*"))
+
+
+def test_a_folder_of_clips_that_goes_away_stops_the_run_and_bars_nothing(data, trained, tmp_path, home):
+    from srlite.training.phases import sampled
+    from srlite.training.schedule import Slice
+
+    groups, run = read_groups(trained / "rounds" / "001" / "0001" / "rollouts.jsonl"), Run(tmp_path / "run")
+    part = Slice(1, 1, 1, tuple(g.pair for g in groups), tuple(g.prompt for g in groups))
+    quiet, told = lambda done, total: None, []
+    with bench_of(tmp_path / "gone", trained) as bench, pytest.raises(InputError, match="none of the 6 pairs"):
+        sampled(bench, run, part, at_once=16, tick=quiet, note=told.append)
+    assert len(told) == 6 and not list(run.folder.rglob("rollouts.jsonl"))
+    with bench_of(data, trained) as bench:
+        assert len(sampled(bench, run, part, at_once=16, tick=quiet, note=told.append).groups) == 6

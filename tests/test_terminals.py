@@ -98,3 +98,12 @@ def test_a_pipe_that_closes_ends_quietly(odd, data, command):
     child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     child.stdout.close()
     assert b"Traceback" not in child.stderr.read() and child.wait() >= 0
+
+
+@pytest.mark.parametrize("words", [["models", "list"], ["models", "list", "--json"]], ids=str)
+def test_a_full_disk_under_stdout_is_told_in_words(words):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "srlite.cli", *words]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    assert "space" in done.stderr and done.returncode == 5

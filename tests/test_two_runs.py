@@ -29,39 +29,36 @@ def until_taken_over(event):
         raise Enough(event.text)
 
 
-def two_at_once(words, env):
-    """Two processes of the same command: the one that went on, and the one that ended first with what it said."""
-    command = [sys.executable, "-m", "srlite.cli", *map(str, words)]
-    both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    deadline = time.monotonic() + 200
-    while all(child.poll() is None for child in both) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    second, first = sorted(both, key=lambda child: child.poll() is None)
-    return first, second, second.communicate()
-
-
-def test_of_two_trains_begun_at_once_one_goes_on(trained, data, tmp_path, monkeypatch):
-    """Whoever comes second ends with exit code 2 and names the way out; a killed first one leaves nothing that bars the way."""
-    shutil.copytree(trained.parent / "home", tmp_path / "home")
+@pytest.fixture
+def first(data, trained, tmp_path, monkeypatch):
+    """A process that trains in tmp_path / "run", stopped in its tracks after it has begun: alive, and taking no time."""
+    monkeypatch.setenv("SRLITE_HOME", str(trained.parent / "home"))
     (tmp_path / "s.toml").write_text(tomli_w.dumps(SMALL))
-    run = tmp_path / "run"
-    words = ["train", data / "items.csv", data / "videos", "--run", run, "--preset", "tiny", "--settings", tmp_path / "s.toml"]
-    monkeypatch.setenv("SRLITE_HOME", str(tmp_path / "home"))
-    first, second, (out, err) = two_at_once(words, {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"})
-    try:
-        assert second.returncode == 2 and out == "" and "Traceback" not in err, err
-        assert f"another process is training in this folder: process {first.pid}" in err or "the run folder is not empty" in err
-        assert "another --run DIR" in err and first.poll() is None
-        while not (run / "config.toml").exists() and first.poll() is None:
-            time.sleep(0.02)
-        first.send_signal(signal.SIGSTOP)  # it is alive, and takes no time from what follows
-        with pytest.raises(UsageError, match=f"training in this folder: process {first.pid} "):
-            srlite.train(data / "items.csv", data / "videos", run=run, resume=True)
-    finally:
-        first.kill()
-        first.communicate()
-    with pytest.raises(Enough, match=f"taken over from process {first.pid}"):
-        srlite.train(data / "items.csv", data / "videos", run=run, resume=True, tell=until_taken_over)
+    words = ["train", data / "items.csv", data / "videos", "--run", tmp_path / "run", "--preset", "tiny", "--quiet"]
+    command = [sys.executable, "-m", "srlite.cli", *map(str, [*words, "--settings", tmp_path / "s.toml"])]
+    child = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    while not (tmp_path / "run" / "config.toml").exists() and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGSTOP)
+    yield child
+    child.kill()
+    child.wait()
+
+
+def test_a_second_train_in_the_same_folder_is_refused_and_a_killed_one_bars_no_way(first, data, tmp_path):
+    run, records = tmp_path / "run", (data / "items.csv", data / "videos")
+    before = contents(run)
+    with pytest.raises(UsageError, match="the run folder is not empty") as caught:
+        srlite.train(*records, run=run, preset="tiny", over=SMALL)
+    assert caught.value.exit_code == 2 and "another --run DIR" in caught.value.remedy
+    with pytest.raises(UsageError, match=f"another process is training in this folder: process {first.pid} ") as caught:
+        srlite.train(*records, run=run, resume=True)
+    assert caught.value.exit_code == 2 and "another --run DIR" in caught.value.remedy
+    assert contents(run) == before and first.poll() is None
+    first.kill()
+    first.wait()
+    with pytest.raises(Enough, match=f"taken over from process {first.pid} "):
+        srlite.train(*records, run=run, resume=True, tell=until_taken_over)
 
 
 @pytest.mark.parametrize("place", ["finished run", "file", "videos", "own files"])

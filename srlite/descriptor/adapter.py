@@ -43,7 +43,11 @@ def attach_adapter(base: nn.Module, *, seed: int, where: str) -> PeftModel:
     # PEFT draws from the process's generator: leave that one as it was
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = get_peft_model(base, config)
+        try:
+            model = get_peft_model(base, config)
+        except ValueError as error:  # PEFT's word for: no layer of that name
+            message = f"the adapter finds no language layers: {error}"
+            raise ModelError(message, where=where, remedy="Use a model of a known family.") from error
     _check_placement(model, where)
     return model
 

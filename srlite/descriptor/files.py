@@ -11,6 +11,7 @@ from srlite.errors import ModelError
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 BLOCK_BYTES = 1 << 22
+_LONGEST_HEAD = 100_000_000  # what the safetensors library admits
 
 
 def weight_files(folder: Path) -> tuple[Path, ...]:
@@ -25,6 +26,8 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise ModelError(f"weights are missing: {', '.join(missing)}", where=str(folder), remedy=_FETCH)
+    for name in names:
+        _check_size(folder / name)
     return tuple(folder / name for name in names)
 
 
@@ -41,6 +44,19 @@ def _indexed(index: Path) -> list[str]:
     if any(Path(name).name != name for name in names):
         raise ModelError("the index names weights outside the folder", where=str(index), remedy=_FETCH)
     return sorted(names)
+
+
+def _check_size(path: Path) -> None:
+    """A safetensors file says in its head how long it is: 8 bytes, the head's length; the head, JSON; the tensors."""
+    try:
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            head = json.loads(stream.read(min(length, _LONGEST_HEAD)))
+        said = 8 + length + max(t["data_offsets"][1] for name, t in head.items() if name != "__metadata__")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError("this is not a whole safetensors file", where=str(path), remedy=_FETCH) from error
+    if (size := path.stat().st_size) != said:
+        raise ModelError(f"the file has {size:,} bytes where it should have {said:,}", where=str(path), remedy=_FETCH)
 
 
 def weights_sha256(files: tuple[Path, ...]) -> str:

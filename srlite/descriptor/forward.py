@@ -19,6 +19,10 @@ from srlite.descriptor.load import Descriptor
 from srlite.errors import ModelError
 
 
+class NotFinite(ModelError):
+    """The model computed an infinity or no number at all."""
+
+
 @dataclass(frozen=True)
 class Read:
     """A prompt that was read: what its answers attend to, and where they begin."""
@@ -78,12 +82,12 @@ def _language(
 def next_logprobs(descriptor: Descriptor, hidden: torch.Tensor) -> torch.Tensor:
     """Log-probabilities (N, V) float32 of the token after each hidden state (N, hidden).
 
-    Raises ModelError when the model's numbers are not finite.
+    Raises NotFinite.
     """
     logprobs = (descriptor.head(hidden).float() + descriptor.penalty).log_softmax(-1)
     # one bad number spoils its whole row, so a single column tells
     if bool(logprobs.detach()[:, descriptor.family.ends[0]].isnan().any()):
-        raise ModelError(
+        raise NotFinite(
             "the model computed numbers that are not finite",
             remedy="Load it in bfloat16 or float32; with an adapter, go back to an earlier checkpoint.",
         )

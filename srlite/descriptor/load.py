@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -84,6 +85,8 @@ def load_descriptor(
     known_family(_model_type(folder), where)
     target = usable_device(device)
     precision = usable_dtype(target, dtype)
+    if quantise and find_spec("bitsandbytes") is None:
+        raise DeviceError("loading in 4 bit needs bitsandbytes, which is not installed", remedy="pip install bitsandbytes")
     transformers.utils.logging.disable_progress_bar()  # the terminal belongs to the console
     attention.register()
     base = _load_base(folder, target, precision, quantise)

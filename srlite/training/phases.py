@@ -60,18 +60,25 @@ def sampled(bench: Workbench, run: Run, part: Slice, *, at_once: int, tick: Tick
             tokens += sum(len(r.tokens) for group in found for r in group.rollouts)
         groups += found
         tick(len(groups), len(part.pairs))
+    if not groups:
+        raise InputError(
+            f"none of the {len(part.pairs)} pairs of round {part.round}, slice {part.number} has a clip that can be read",
+            where=str(bench.videos),
+            remedy="Is the folder of the clips still there? Then go on with --resume.",
+        )
     complete_groups(groups, path)
     return Sampled(groups, tokens, at_once)
 
 
 def _ask(bench: Workbench, part: Slice, worded: Worded, note: Note) -> Ask | None:
     pair, wording = worded
-    text = training_prompt(bench.catalogue[pair.item], pair.age_months, wording)
     try:
-        prompt, features, _, _ = prepare(bench, pair.clip, text)
+        bench.clips.frames(bench.path(pair.clip))
     except InputError as error:
         note(f"{pair.clip} is left out of round {part.round}: {error.message}")
         return None
+    text = training_prompt(bench.catalogue[pair.item], pair.age_months, wording)
+    prompt, features, _, _ = prepare(bench, pair.clip, text)
     seed = partial(seed_of, bench.settings.seed, "sample", part.round, pair.id)
     return Ask(prompt, features, tuple(seed(i) for i in range(bench.settings.sampling.group)))
 

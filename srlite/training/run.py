@@ -240,7 +240,9 @@ def check_place(folder: Path, *, resume: bool) -> None:
     """
     if resume and not (folder / "config.toml").is_file():
         raise InputError("there is no run to resume here", where=str(folder), remedy="Leave out --resume to begin one.")
-    if not resume and folder.exists() and (not folder.is_dir() or _occupied(folder)):
+    if not resume and folder.exists() and not folder.is_dir():
+        raise UsageError("this is a file, not a folder", where=str(folder), remedy="Give another --run DIR.")
+    if not resume and folder.exists() and _occupied(folder):
         raise UsageError(
             "the run folder is not empty",
             where=str(folder),
@@ -249,8 +251,9 @@ def check_place(folder: Path, *, resume: bool) -> None:
 
 
 def _occupied(folder: Path) -> bool:
-    """Anything there but what `begin` writes before a run has begun?"""
-    return any(path.name not in (".lock", ".owner", "catalogue.toml", "split.csv") for path in folder.iterdir())
+    """Anything there but what a run that was killed while it began has left? Its lock shows that the rest is its own."""
+    names = {path.name for path in folder.iterdir()}
+    return bool(names - {".lock", ".owner", "catalogue.toml", "split.csv"} if ".lock" in names else names)
 
 
 def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) -> Run:

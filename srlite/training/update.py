@@ -21,7 +21,7 @@ from functools import partial
 import torch
 
 from srlite.describing import prepare
-from srlite.descriptor.forward import Read, read_prompt
+from srlite.descriptor.forward import NotFinite, Read, read_prompt
 from srlite.descriptor.load import Descriptor, adapter_off, checkpointing, trainable
 from srlite.descriptor.logprobs import answer_logprobs, gradient_through
 from srlite.descriptor.prompts import training_prompt
@@ -38,7 +38,7 @@ class Update:
 
     steps: int
     skipped_steps: int
-    """Steps with a gradient that was not finite."""
+    """Steps whose loss or gradient was not finite."""
     zero_signal: int
     """Groups whose advantages are all 0: no forward pass, no KL pull."""
     kl: float | None
@@ -97,11 +97,14 @@ def update_slice(
         taking_part = [signals[i] for i in batch if i in signals]
         if not taking_part:
             continue
-        found, portion = halving(partial(_gradients, bench, optimiser, taking_part), portion, told=less)
+        try:
+            found, portion = halving(partial(_gradients, bench, optimiser, taking_part), portion, told=less)
+        except NotFinite:
+            found = []
         kl += [f.kl / f.tokens for f in found]
         clipped += [f.clipped / f.tokens for f in found]
         tokens += sum(f.tokens for f in found)
-        norm = _step(bench, optimiser)
+        norm = _step(bench, optimiser) if found else None
         norms += [norm] if norm is not None else []
         skipped += norm is None
         done += len(taking_part)

@@ -26,8 +26,10 @@ OPTIONS.add_argument("--kills", type=int, default=30)
 OPTIONS.add_argument("--seed", type=int, default=0, help="of the moments")
 OPTIONS.add_argument("--folder", type=Path, help="kept; default: a temporary one")
 ITEMS = ("18_4", "18_3", "6_3", "12_4")
+PHASES = ("read clips", "look at clips", "sample", "judge", "update", "validate")
+WEIGHTS = (1, 1, 8, 8, 10, 2)
 SETTINGS = {
-    "schedule": {"rounds": 3, "slice_pairs": 6, "batch_pairs": 3},
+    "schedule": {"rounds": 7, "slice_pairs": 6, "batch_pairs": 3},
     "sampling": {"group": 8, "pairs": 2},
     "split": {"how": "per-item", "test_fraction": 0.2, "validation_fraction": 0.2},
     "threads": 1,
@@ -61,26 +63,30 @@ def start(data: Path, run: Path, home: Path) -> subprocess.Popen:
     )
 
 
-def undisturbed(data: Path, run: Path, home: Path) -> int:
-    """Train to the end; how many times it told of progress."""
+def finish(data: Path, run: Path, home: Path) -> None:
+    """Train to the end."""
     child = start(data, run, home)
-    told = child.stdout.read().splitlines()
-    assert child.wait() == 0, child.stderr.read()
-    return len(told)
+    _, said = child.communicate()
+    if child.returncode:
+        raise SystemExit(said)
 
 
-def killed(data: Path, run: Path, home: Path, *, kills: int, told: int, rng: random.Random) -> Counter[str]:
-    """Train with kills in between; in which phases they fell. A kill comes some progress after the start, and some
-    milliseconds more, so that it falls between two lines of a file, and into the midst of one, as well as in a forward pass."""
+def killed(data: Path, run: Path, home: Path, *, kills: int, rng: random.Random) -> Counter[str]:
+    """Train with kills in between; in which phases they fell.
+
+    A kill comes in a phase drawn by lot, after some of its units and some milliseconds more: so that it falls between two
+    lines of a file and into the midst of one, into a forward pass, and into a checkpoint that follows an update.
+    """
     phases: Counter[str] = Counter()
     while sum(phases.values()) < kills:
         child = start(data, run, home)
-        last, wait = "start", rng.randrange(1, max(2, 2 * told // kills))
+        wanted, wait, last = rng.choices(PHASES, WEIGHTS)[0], rng.randrange(1, 7), ""
         for line in child.stdout:
-            last, wait = line.strip(), wait - 1
+            last = line.strip()
+            wait -= last == wanted
             if not wait:
                 break
-        time.sleep(rng.random() * 0.6)
+        time.sleep(rng.random() * 0.5)
         if child.poll() is None:
             os.killpg(child.pid, signal.SIGKILL)
             phases[last] += 1
@@ -90,9 +96,7 @@ def killed(data: Path, run: Path, home: Path, *, kills: int, told: int, rng: ran
         if child.returncode == 0:
             print(f"the run was complete after {sum(phases.values())} kills")
             break
-    child = start(data, run, home)
-    child.stdout.read()
-    assert child.wait() == 0, child.stderr.read()
+    finish(data, run, home)
     return phases
 
 
@@ -133,8 +137,8 @@ def soak(folder: Path, kills: int, seed: int) -> None:
     data = folder / "data"
     if not data.exists():
         write_dataset([s for s in clinic(13, 8, children=8, unseen_share=0.0) if s.item in ITEMS], data)
-    told = undisturbed(data, folder / "calm", folder / "calm-home")
-    phases = killed(data, folder / "killed", folder / "home", kills=kills, told=told, rng=random.Random(seed))
+    finish(data, folder / "calm", folder / "calm-home")
+    phases = killed(data, folder / "killed", folder / "home", kills=kills, rng=random.Random(seed))
     calm, shaken = content(folder / "calm"), content(folder / "killed")
     assert calm.keys() == shaken.keys(), calm.keys() ^ shaken.keys()
     different = [name for name in calm if calm[name] != shaken[name]]

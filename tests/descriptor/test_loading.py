@@ -244,7 +244,7 @@ def test_cut_short_or_incomplete_weights(broken, make):
     content = path.read_bytes()
     tensors = load(content)
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(ModelError, match="cannot be loaded"):
+    with pytest.raises(ModelError, match="bytes where it should have"):
         make.load(broken)
     del tensors["model.language_model.norm.weight"]
     save_file(tensors, path, metadata={"format": "pt"})
@@ -284,11 +284,11 @@ def test_what_an_interrupted_download_leaves(broken, make):
         stale.write_bytes(b"x" * 100)
     assert bool(score(make.load(broken), make.noise("qwen3_vl")).isfinite().all())
     content = second.read_bytes()
-    for kept in (len(content) * 2 // 3, 100, 0):
+    for kept, words in ((len(content) - 1000, "bytes where it should have"), (100, "not a whole"), (0, "not a whole")):
         second.write_bytes(content[:kept])
-        with pytest.raises(ModelError, match="cannot be loaded") as caught:
+        with pytest.raises(ModelError, match=words) as caught:
             make.load(broken)
-        assert caught.value.where == str(broken) and caught.value.remedy
+        assert caught.value.where == str(second) and caught.value.remedy
     second.unlink()
     first.unlink()
     with pytest.raises(ModelError, match=f"missing: {first.name}, {second.name}\n") as caught:
@@ -301,6 +301,18 @@ def test_an_adapter_in_the_tower_is_an_error(folder, make, monkeypatch):
     monkeypatch.setattr("srlite.descriptor.adapter.TARGETS", r".*(qkv|q_proj|gate_proj)")
     with pytest.raises(ModelError, match="of them in the vision tower"):
         make.load(folder)
+
+
+def test_an_adapter_that_finds_no_layer_is_an_error(folder, make, monkeypatch):
+    monkeypatch.setattr("srlite.descriptor.adapter.TARGETS", "nothing")
+    with pytest.raises(ModelError, match="finds no language layers"):
+        make.load(folder)
+
+
+def test_four_bit_without_bitsandbytes_is_told_in_words(folder, make, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
+    with pytest.raises(DeviceError, match="bitsandbytes"):
+        make.load(folder, quantise=True)
 
 
 def test_processor_of_another_model_is_refused(broken, make):

@@ -12,7 +12,7 @@ from srlite.config import Settings, settings_from
 from srlite.errors import InputError, ModelError, UsageError
 from srlite.records.dataset import catalogue_of
 from srlite.records.sides import Split
-from srlite.training.run import Run, State, begin, finished_run, newest_finished, sole_owner, take_up
+from srlite.training.run import Run, State, begin, check_place, finished_run, newest_finished, sole_owner, take_up
 from srlite.types import Record
 
 RECORDS = tuple(Record(f"{i}.mp4", "30_1", "pass" if i % 2 else "fail", child=f"c{i}", line=i + 2) for i in range(6))
@@ -160,7 +160,22 @@ def test_an_unfinished_run_names_resume(tmp_path):
 def test_a_run_killed_while_it_began_can_be_begun_again(tmp_path):
     run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
     (run.folder / "config.toml").unlink()
+    (run.folder / ".lock").touch()  # as `train` leaves it: it holds the lock before it writes anything
     assert begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT).settings() == Settings()
+
+
+@pytest.mark.parametrize("name", ["split.csv", "catalogue.toml"])
+def test_a_users_own_file_of_a_name_that_a_run_uses_is_not_overwritten(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(UsageError, match="not empty"):
+        begin(tmp_path, Settings(), catalogue_of(None), SPLIT)
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_file_is_not_called_a_folder_that_is_not_empty(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(UsageError, match="not a folder"):
+        check_place(tmp_path / "notes", resume=False)
 
 
 def test_a_second_process_is_kept_out_and_a_dead_one_is_not(tmp_path):
