@@ -61,9 +61,11 @@ class Sampling(_Part):
 
 
 class RewardSettings(_Part):
-    """Which of the four terms are in force (the paper's ablation leaves some out)."""
+    """Which of the four terms are in force (the paper's ablation leaves some out). `graded`: the judge's probability instead of
+    0 or 1, so that descriptions with the same answers still differ."""
 
     terms: tuple[Term, ...] = ("outcome", "unrelated", "relevance", "quality")
+    graded: bool = False
 
 
 class Grpo(_Part):

@@ -75,5 +75,5 @@ def test_a_folder_with_something_in_it_is_refused_and_left_alone(trained, data, 
             tmp_path / "data" / "items.csv", tmp_path / "data" / "videos", run=tmp_path / run, preset="tiny", over=SMALL
         )
     assert caught.value.exit_code == 2 and caught.value.where == str(tmp_path / run)
-    assert "--resume" in caught.value.remedy and "another --run DIR" in caught.value.remedy
+    assert "another --run DIR" in caught.value.remedy and ("--resume" in caught.value.remedy) == (tmp_path / run).is_dir()
     assert contents(tmp_path) == before

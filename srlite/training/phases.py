@@ -130,6 +130,6 @@ def rewarded(bench: Workbench, run: Run, part: Slice, groups: Sequence[Group], *
 
 
 def _rewards(bench: Workbench, group: Group) -> tuple[Reward, ...]:
-    item, questions = bench.catalogue[group.pair.item], questions_for(group.pair)
+    item, questions, how = bench.catalogue[group.pair.item], questions_for(group.pair), bench.settings.reward
     verdicts = bench.judge.ask([Request(item, r.text, questions) for r in group.rollouts])
-    return tuple(reward(group.pair, v, bench.settings.reward.terms) for v in verdicts)
+    return tuple(reward(group.pair, v, how.terms, graded=how.graded) for v in verdicts)

@@ -86,7 +86,7 @@ def rewards_of(judge, texts):
     asked = [(pair, text) for text in texts for pair in PAIRS]
     verdicts = judge.ask([Request(WALKS, text, questions_for(pair)) for pair, text in asked])
     terms = ("outcome", "unrelated", "relevance", "quality")
-    return {(text, pair.outcome): reward(pair, v, terms) for (pair, text), v in zip(asked, verdicts, strict=True)}
+    return {(text, pair.outcome): reward(pair, v, terms, graded=False) for (pair, text), v in zip(asked, verdicts, strict=True)}
 
 
 @pytest.mark.parametrize("kind", NOTHING)
