@@ -102,9 +102,8 @@ def graded(pair, **probabilities):
 def test_graded_descriptions_with_equal_answers_differ():
     assert graded(PASS, evidence=0.9, met=0.8).outcome == pytest.approx(0.72)
     assert graded(FAIL, evidence=0.9, met=0.2).outcome == pytest.approx(0.72)
-    assert graded(PASS, relevant=0.7).total == pytest.approx(2.7) and graded(UNRELATED, abstains=0.6).total == pytest.approx(
-        2.6
-    )
+    assert graded(PASS, relevant=0.7).total == pytest.approx(2.7)
+    assert graded(UNRELATED, abstains=0.6).total == pytest.approx(2.6)
     assert graded(PASS, evidence=0.3, met=0.9).outcome == pytest.approx(0.27)
 
 
