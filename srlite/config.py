@@ -100,7 +100,8 @@ class SplitSettings(_Part):
 class JudgeSettings(_Part):
     """The judge's window and thresholds. Yes from probability `threshold` on (`thresholds`: of single questions); less mass
     than `min_mass` is unscored, as is a probability within `unsure_band` of the threshold. Training stops when more than
-    `max_unscored` of a slice's descriptions are unscored. `limit_s`: seconds that one portion of descriptions may take."""
+    `max_unscored` of a slice's descriptions are unscored. `limit_s`: seconds that one portion of descriptions may take.
+    `canaries`: a judge that decides a few known descriptions wrongly is refused."""
 
     n_ctx: Count = 8192
     n_batch: Count = 2048
@@ -112,6 +113,7 @@ class JudgeSettings(_Part):
     unsure_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     max_unscored: Share = 0.5
     limit_s: Positive = 600.0
+    canaries: bool = True
 
     @model_validator(mode="after")
     def _branches_fit(self) -> JudgeSettings:

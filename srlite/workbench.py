@@ -76,6 +76,7 @@ def _judge(settings: Settings, model: InstalledModel, device: str, cache: Verdic
             extra_buffers=True,
             bands={q.id: Bands(s.min_mass, s.thresholds.get(q.id, s.threshold), s.unsure_band) for q in QUESTIONS},
             time_limit_s=s.limit_s,
+            canaries=s.canaries,
         ),
         cache,
     )

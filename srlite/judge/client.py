@@ -11,6 +11,8 @@ Within one `ask`, all descriptions of an item are evaluated together (identical 
 the cache together. So call it once per group, groups of one item behind one another: the item's scaffold
 stays evaluated between calls.
 
+Before a worker is trusted, and again on `check`, it has to decide the canaries rightly (canaries.py); they are never cached.
+
 A worker that dies by a signal is started again once, with llama.cpp's repacking of weights off (on some
 processors it picks instructions that kill the process); `notes` says so. Ctrl-C ends the worker with the
 call.
@@ -19,11 +21,13 @@ call.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from srlite.errors import DeviceError, ModelError
+from srlite.judge import canaries
 from srlite.judge.answers import Bands, Masses, verdict
 from srlite.judge.cache import VerdictCache, verdict_key
 from srlite.judge.child import Child, ChildDied, ChildTooSlow
@@ -59,7 +63,7 @@ class JudgeSettings:
     of a decode call; n_seq_max: branches at once (8 to 256, at most n_batch). bands: by question id, one for
     each of the six; judges lean differently from question to question. gpu_layers: layers on the card (0
     none, -1 all). extra_buffers: llama.cpp may repack weights. time_limit_s: for one answer of the worker
-    (all descriptions of an item in one `ask`), and for loading.
+    (all descriptions of an item in one `ask`), and for loading. canaries: refuse a judge that decides them wrongly.
     """
 
     path: Path
@@ -73,6 +77,7 @@ class JudgeSettings:
     extra_buffers: bool
     bands: Mapping[str, Bands]
     time_limit_s: float
+    canaries: bool
 
     def __post_init__(self) -> None:
         most = min(_MOST_SEQUENCES, self.n_batch)  # llama.cpp's own limits
@@ -136,6 +141,12 @@ class Judge:
         child, self._child = self._child, None
         if child:
             child.close()
+
+    def check(self) -> None:
+        """Put the canaries to the worker, where there is one: it is checked at its start. Raises ModelError, DeviceError."""
+        if self._child and self.settings.canaries:
+            with self._gone_when_it_fails():
+                self._check(self._child)
 
     def ask(self, requests: Sequence[Request]) -> list[Verdicts]:
         """The verdicts of each request, by question id.
@@ -223,12 +234,20 @@ class Judge:
             raise self._dead(death) from death
 
     def _exchange(self, message: Message) -> Message:
-        """The worker's answer; it is started if there is none. When anything goes wrong, none is left."""
-        try:
+        """The worker's answer; it is started if there is none."""
+        with self._gone_when_it_fails():
             if self._child is None:
                 self._child = Child(self.settings.threads)
                 self._load(self._child)
+                if self.settings.canaries:
+                    self._check(self._child)
             return self._child.exchange(message, self.settings.time_limit_s)
+
+    @contextmanager
+    def _gone_when_it_fails(self) -> Iterator[None]:
+        """When anything goes wrong, no worker is left."""
+        try:
+            yield
         except ChildTooSlow as slow:
             self.close()
             raise DeviceError(
@@ -239,6 +258,19 @@ class Judge:
         except BaseException:
             self.close()
             raise
+
+    def _check(self, child: Child) -> None:
+        """Raises ModelError when the judge decides a canary wrongly."""
+        answer = child.exchange(canaries.message(self._family), self.settings.time_limit_s)
+        if isinstance(answer, Failed):
+            raise DeviceError(f"the judge could not answer: {answer.message}", where=str(self.settings.path))
+        if found := canaries.wrong(answer.masses, self.settings.bands):
+            known = len(canaries.CANARIES)
+            raise ModelError(
+                f"the judge decides {len(found)} of {known} descriptions wrongly whose decision is known: {'; '.join(found)}",
+                where=str(self.settings.path),
+                remedy="Use another judge, or thresholds that suit it (judge.thresholds); judge.canaries = false does without.",
+            )
 
     def _load(self, child: Child) -> None:
         s = self.settings

@@ -37,6 +37,7 @@ def judge():
         extra_buffers=True,
         bands=bands,
         time_limit_s=300,
+        canaries=True,
     )
     with Judge(settings, cache=None) as found:
         yield found

@@ -164,6 +164,7 @@ def settings(tiny: TinyJudge) -> Callable[..., JudgeSettings]:
             "extra_buffers": True,
             "bands": {q.id: Bands(min_mass=0.0, threshold=0.5, unsure=0.0) for q in QUESTIONS},
             "time_limit_s": 60.0,
+            "canaries": False,  # its weights are random
         }
         return JudgeSettings(**(values | changes))
 
