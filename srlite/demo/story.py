@@ -27,11 +27,11 @@ from srlite.training.job import train
 
 FIRST_WORLD = 20
 """Seed 0 of the demonstration; worlds below are those of the examples and of the models' own training."""
-CLIPS_PER_ITEM = 20
-CHILDREN_PER_AGE = 26
+CLIPS_PER_ITEM = 30
+CHILDREN_PER_AGE = 39
 UNSEEN_SHARE = 0.05
 SPLIT = {"how": "child", "test_fraction": 0.30, "validation_fraction": 0.10}
-ROUNDS = 2
+ROUNDS = 3
 
 
 def settings(seed: int) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 One test set for all arms, of children that no training saw: 20 clear clips of each item and outcome, 48 clips that show
 nothing, 192 unrelated pairs. Arms: the base, the ceiling (the describer before it learnt its faults), and for each of three
-seeds an adapter that `srlite train` made from another small clinic of 240 clips, with the settings of `srlite demo`.
+seeds an adapter that `srlite train` made from another small clinic of 360 clips, with the settings of `srlite demo`.
 """
 
 from __future__ import annotations

@@ -171,18 +171,18 @@ KINDS: dict[Callable[[Item, random.Random], str], float] = {
 
 
 HELD_OUT = 10
-"""One in so many descriptions is never trained on, with any item."""
+"""One in so many pairs of item and description is never trained on."""
 
 
-def held_out(text: str) -> bool:
-    return hashlib.sha256(text.encode()).digest()[0] % HELD_OUT == 0
+def held_out(item: Item, text: str) -> bool:
+    return hashlib.sha256(f"{item.code}/{text}".encode()).digest()[0] % HELD_OUT == 0
 
 
 def generated(item: Item, rng: random.Random, *, held: bool = False) -> str:
     """A description that may be trained on, or one that was held out."""
     while True:
         text = rng.choices(list(KINDS), list(KINDS.values()))[0](item, rng)
-        if held_out(text) is held:
+        if held_out(item, text) is held:
             return text
 
 

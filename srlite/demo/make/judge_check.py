@@ -1,6 +1,6 @@
 """Is the tiny judge right? Its answers, through the real engine, about descriptions that were held out from its training.
 
-Held out are descriptions, one in ten by their hash: known words in a combination never trained on, with no item. No
+Held out are pairs of an item and a description, one in ten by their hash: known words in a combination never trained on. No
 description is asked about twice, so that most of them are garbled: of those there is no end, of right ones there is.
 """
 

@@ -64,6 +64,6 @@ def judge_text_of(samples: Mapping[str, list[str]]) -> Callable[[Item, random.Ra
 
     def text_of(item: Item, rng: random.Random) -> str:
         own = rng.choice(samples[item.code])
-        return own if rng.random() < OWN_SHARE and not held_out(own) else generated(item, rng)
+        return own if rng.random() < OWN_SHARE and not held_out(item, own) else generated(item, rng)
 
     return text_of
