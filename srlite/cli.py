@@ -434,6 +434,35 @@ def models_list(json: Json = False, quiet: Quiet = False, debug: Debug = False, 
     )
 
 
+@judge_app.command("check")
+@_guarded
+def judge_check(
+    labels: Annotated[Path, typer.Argument(help="Descriptions with a person's answers (CSV).", show_default=False)],
+    judge: Annotated[str | None, typer.Option(help="A name of `srlite models list`, or a GGUF file.")] = None,
+    settings: Annotated[Path | None, typer.Option(help="An srlite.toml with settings of the judge.")] = None,
+    catalogue: CatalogueFile = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
+) -> None:
+    """Does this judge agree with people, whatever the order and the words? Exit 6 when it is not fit to train with."""
+    _quiet_libraries()
+    from srlite.config import read_overrides, settings_from
+    from srlite.device.pick import pick_preset
+    from srlite.judging import check_judge, judge_check_json
+
+    over = read_overrides(settings) if settings else {}
+    checked = check_judge(
+        labels, judge=judge or pick_preset().judge, catalogue=catalogue, settings=settings_from(over, where=str(settings))
+    )
+    document = judge_check_json(checked)
+    screen.json(document) if json else screen.judge_check(document)
+    if not document["fit"]:
+        raise Findings("this judge is not fit to train with", remedy="\n".join(document["unfit"]))
+
+
 def _not_built(name: str) -> Callable:
     def command(context: typer.Context) -> None:
         typer.echo(f"srlite {name} is not built yet.", err=True)
@@ -448,7 +477,6 @@ for _name in ("report", "export", "doctor", "purge"):
     app.command(_name, context_settings=_ANYTHING)(_not_built(_name))
 for _name in ("pull", "verify", "import", "export"):
     models_app.command(_name, context_settings=_ANYTHING)(_not_built(f"models {_name}"))
-judge_app.command("check", context_settings=_ANYTHING)(_not_built("judge check"))
 prompts_app.command("diversify", context_settings=_ANYTHING)(_not_built("prompts diversify"))
 
 

@@ -158,6 +158,21 @@ class Screen:
         for note in document["notes"]:
             self.note(note)
 
+    def judge_check(self, document: Mapping) -> None:
+        """Question by question, then what should not matter, then the sentence."""
+        title = f"Judge {document['judge']['id']}" + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
+        columns = ("question", "agreement", "kappa", "yes found", "no found", "unscored", "swapped", "reworded")
+        self.table(
+            f"{title} on {counted(document['labels'], 'description')}",
+            columns,
+            [_question_row(name, q) for name, q in document["questions"].items()],
+        )
+        for words, share in (("decisions as people's", "decisions"), ("decisions the same in another order", "steady")):
+            self.out.print(f"{words}: {_interval(document[share])}", markup=False, soft_wrap=True)
+        self.out.print(f"{document['tokens_per_s']:.0f} tokens a second", markup=False)
+        fit = "fit to train with" if document["fit"] else "not fit to train with"
+        self.out.print(Text(plain("; ".join([f"This judge is {fit}", *document["unfit"]]) + "."), style="bold"))
+
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table = Table(title=title)
         for column in columns:
@@ -183,6 +198,14 @@ _QUESTION_WORDS = {
 def counted(number: int, what: str) -> str:
     """`1 clip`, `2 clips`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _question_row(name: str, q: Mapping) -> tuple[str, ...]:
+    """`yes found`: sensitivity; `no found`: specificity; `swapped`, `reworded`: answers that change."""
+    found = (_interval(q[share]) for share in ("agreement", "sensitivity", "specificity"))
+    agreement, sensitivity, specificity = found
+    changes = (f"{q[name]:.0%}" for name in ("swapped", "reworded"))
+    return name, agreement, _number(q["kappa"], 2), sensitivity, specificity, str(q["unscored"]), *changes
 
 
 def _item_row(i: Mapping) -> tuple[str, ...]:

@@ -55,30 +55,28 @@ class Workbench:
         return self.videos / clip if self.videos else Path(clip)
 
 
-def _device(wanted: str) -> str:
+def usable_device(wanted: str) -> str:
+    """ "cuda" or "cpu"; "auto" is the card where there is one."""
     if wanted != "auto":
         return wanted
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _judge(settings: Settings, model: InstalledModel, device: str, cache: VerdictCache) -> Judge:
+def judge_settings(settings: Settings, model: InstalledModel, device: str) -> JudgeSettings:
     s = settings.judge
-    return Judge(
-        JudgeSettings(
-            path=model.path,
-            sha256=None,
-            family=model.family or settings.models.judge_family,
-            threads=usable_threads(settings.threads),
-            n_ctx=s.n_ctx,
-            n_batch=s.n_batch,
-            n_seq_max=s.n_seq_max,
-            gpu_layers=s.gpu_layers if device == "cuda" else 0,
-            extra_buffers=True,
-            bands={q.id: Bands(s.min_mass, s.thresholds.get(q.id, s.threshold), s.unsure_band) for q in QUESTIONS},
-            time_limit_s=s.limit_s,
-            canaries=s.canaries,
-        ),
-        cache,
+    return JudgeSettings(
+        path=model.path,
+        sha256=None,
+        family=model.family or settings.models.judge_family,
+        threads=usable_threads(settings.threads),
+        n_ctx=s.n_ctx,
+        n_batch=s.n_batch,
+        n_seq_max=s.n_seq_max,
+        gpu_layers=s.gpu_layers if device == "cuda" else 0,
+        extra_buffers=True,
+        bands={q.id: Bands(s.min_mass, s.thresholds.get(q.id, s.threshold), s.unsure_band) for q in QUESTIONS},
+        time_limit_s=s.limit_s,
+        canaries=s.canaries,
     )
 
 
@@ -89,11 +87,11 @@ def open_workbench(
     """Open it all, and close it all. Raises ModelError or DeviceError before anything heavy where it can."""
     descriptor_model = find_descriptor(settings.models.descriptor)
     judge_model = find_judge(settings.models.judge)
-    device, kept = _device(settings.models.device), private_folder(cache_folder())
+    device, kept = usable_device(settings.models.device), private_folder(cache_folder())
     torch.set_num_threads(usable_threads(settings.threads))
     with ExitStack() as stack:
         cache = stack.enter_context(VerdictCache(kept / "verdicts.sqlite", _BUSY_TIMEOUT_S))
-        judge = stack.enter_context(_judge(settings, judge_model, device, cache))
+        judge = stack.enter_context(Judge(judge_settings(settings, judge_model, device), cache))
         readers = stack.enter_context(ClipReaders(limit_s=settings.video.limit_s))
         descriptor = load_descriptor(
             descriptor_model.path,

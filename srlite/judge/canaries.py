@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from srlite.judge.answers import Bands, Masses, verdict
 from srlite.judge.decision import DECISION_QUESTIONS, decide
-from srlite.judge.questions import question
+from srlite.judge.questions import CANONICAL
 from srlite.judge.scaffold import Family, description_segment, prefix_segments, question_segment
 from srlite.judge.wire import Score, Sheet
 from srlite.types import Decision, Item, Verdict
@@ -40,7 +40,7 @@ CANARIES: tuple[Canary, ...] = (
 
 def message(family: Family) -> Score:
     """All canaries with the questions that decide, as one message to the worker."""
-    asked = tuple(question_segment(family, question(q)) for q in DECISION_QUESTIONS)
+    asked = tuple(question_segment(family, CANONICAL.question(q)) for q in DECISION_QUESTIONS)
     return Score(prefix_segments(family, ITEM), tuple(Sheet(description_segment(c.description), asked) for c in CANARIES))
 
 

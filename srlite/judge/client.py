@@ -32,7 +32,7 @@ from srlite.judge.answers import Bands, Masses, verdict
 from srlite.judge.cache import VerdictCache, verdict_key
 from srlite.judge.child import Child, ChildDied, ChildTooSlow
 from srlite.judge.header import check_header
-from srlite.judge.questions import QUESTIONS, question
+from srlite.judge.questions import CANONICAL, QUESTIONS, Texts
 from srlite.judge.scaffold import (
     Segment,
     description_segment,
@@ -63,7 +63,8 @@ class JudgeSettings:
     of a decode call; n_seq_max: branches at once (8 to 256, at most n_batch). bands: by question id, one for
     each of the six; judges lean differently from question to question. gpu_layers: layers on the card (0
     none, -1 all). extra_buffers: llama.cpp may repack weights. time_limit_s: for one answer of the worker
-    (all descriptions of an item in one `ask`), and for loading. canaries: refuse a judge that decides them wrongly.
+    (all descriptions of an item in one `ask`), and for loading. canaries: refuse a judge that decides them
+    wrongly. texts: other wordings, for trying out.
     """
 
     path: Path
@@ -78,6 +79,7 @@ class JudgeSettings:
     bands: Mapping[str, Bands]
     time_limit_s: float
     canaries: bool
+    texts: Texts = CANONICAL
 
     def __post_init__(self) -> None:
         most = min(_MOST_SEQUENCES, self.n_batch)  # llama.cpp's own limits
@@ -142,6 +144,14 @@ class Judge:
         if child:
             child.close()
 
+    def start(self) -> None:
+        """Start a worker where there is none. Raises ModelError when the file cannot be used or a canary is decided wrongly."""
+        if self._child is None:
+            with self._gone_when_it_fails():
+                self._child = Child(self.settings.threads)
+                self._load(self._child)
+            self.check()
+
     def check(self) -> None:
         """Put the canaries to the worker, where there is one: it is checked at its start. Raises ModelError, DeviceError."""
         if self._child and self.settings.canaries:
@@ -161,7 +171,7 @@ class Judge:
         missing: dict[tuple[Segment, ...], dict[str, tuple[Request, str]]] = {}
         for key, (request, question_id) in keys.items():
             if key not in known:
-                missing.setdefault(prefix_segments(self._family, request.item), {})[key] = (
+                missing.setdefault(self._prefix(request.item), {})[key] = (
                     request,
                     question_id,
                 )
@@ -177,11 +187,17 @@ class Judge:
 
     def _key(self, request: Request, question_id: str) -> str:
         segments = (
-            *prefix_segments(self._family, request.item),
+            *self._prefix(request.item),
             description_segment(request.description),
-            question_segment(self._family, question(question_id)),
+            self._question(question_id),
         )
         return verdict_key(self.sha256, self._family.name, (segment.text for segment in segments))
+
+    def _prefix(self, item: Item) -> tuple[Segment, ...]:
+        return prefix_segments(self._family, item, self.settings.texts.system)
+
+    def _question(self, question_id: str) -> Segment:
+        return question_segment(self._family, self.settings.texts.question(question_id))
 
     def _evaluate(self, prefix: tuple[Segment, ...], asked: dict[str, tuple[Request, str]]) -> dict[str, Masses | None]:
         """Judge what shares a prefix, and commit it. Key -> masses."""
@@ -191,7 +207,7 @@ class Judge:
         sheets = tuple(
             Sheet(
                 description_segment(text),
-                tuple(question_segment(self._family, question(q)) for _, q in pairs),
+                tuple(self._question(q) for _, q in pairs),
             )
             for text, pairs in by_description.items()
         )
@@ -235,12 +251,8 @@ class Judge:
 
     def _exchange(self, message: Message) -> Message:
         """The worker's answer; it is started if there is none."""
+        self.start()
         with self._gone_when_it_fails():
-            if self._child is None:
-                self._child = Child(self.settings.threads)
-                self._load(self._child)
-                if self.settings.canaries:
-                    self._check(self._child)
             return self._child.exchange(message, self.settings.time_limit_s)
 
     @contextmanager

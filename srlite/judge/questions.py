@@ -56,9 +56,32 @@ FIXED_TEXTS = (
 """Everything fixed around the item, the description and the question, in the order in which it is read."""
 
 
-def question(question_id: str) -> Question:
-    """The question with this id. Raises KeyError for an id that is none of the six."""
-    return {q.id: q for q in QUESTIONS}[question_id]
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What may be said in more than one way: the sentence before everything, and the questions."""
+
+    system: str
+    questions: tuple[Question, ...]
+
+    def question(self, question_id: str) -> Question:
+        """The question with this id. Raises KeyError for an id that is none of the six."""
+        return {q.id: q for q in self.questions}[question_id]
+
+
+CANONICAL = Texts(SYSTEM, QUESTIONS)
+SWAPPED = Texts(SYSTEM.replace("yes or no", "no or yes"), QUESTIONS)
+"""The two answers named in the other order. With REWORDED, to see how much a judge's answers hang on the words alone."""
+REWORDED = Texts(
+    SYSTEM,
+    (
+        Question("evidence", "Does the text say enough to tell pass from fail?"),
+        Question("met", "Does the text say that the criterion was met by the child?"),
+        Question("relevant", "Is an action or object of the item mentioned in the text?"),
+        Question("well_formed", "Can the text be read, and does it agree with itself?"),
+        Question("abstains", "Does the text say that it could not be assessed?"),
+        Question("echo", "Does the text just repeat the criterion?"),
+    ),
+)
 
 
 def questions_hash() -> str:

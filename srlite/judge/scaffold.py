@@ -82,10 +82,13 @@ def family_named(name: str) -> Family:
     )
 
 
-def prefix_segments(family: Family, item: Item) -> tuple[Segment, ...]:
-    """What all descriptions of an item share, up to and including the label in front of the description."""
+def prefix_segments(family: Family, item: Item, system: str = SYSTEM) -> tuple[Segment, ...]:
+    """What all descriptions of an item share, up to and including the label in front of the description.
+
+    system: another wording of the first sentence, for trying out.
+    """
     return (
-        Segment(f"{family.before_system}{SYSTEM}{family.before_user}{ITEM_LABEL}", markers=True),
+        Segment(f"{family.before_system}{system}{family.before_user}{ITEM_LABEL}", markers=True),
         Segment(f" {item.name}", markers=False),
         Segment(CRITERION_LABEL, markers=True),
         Segment(f" {item.criterion}", markers=False),

@@ -18,6 +18,7 @@ from srlite.records.catalogue import Catalogue, ItemText, dangling, merge, where
 from srlite.records.duplicates import settle
 from srlite.records.problems import Problems
 from srlite.records.spellings import (
+    HEADINGS,
     OUTCOMES,
     REQUIRED,
     SEXES,
@@ -27,7 +28,7 @@ from srlite.records.spellings import (
     likeness,
     word,
 )
-from srlite.records.table import Row, Table, read_table
+from srlite.records.table import Headings, Row, Table, read_table
 from srlite.types import Record
 
 _Value = TypeVar("_Value")
@@ -59,7 +60,7 @@ def read_records(path: Path, catalogue: Catalogue) -> RecordsFile:
     do."""
     path = Path(path)
     problems = Problems(str(path))
-    table = read_table(path, problems)
+    table = read_table(path, problems, Headings(HEADINGS, REQUIRED))
     rows = [(row.line, _by_name(table, row)) for row in table.rows]
     judged = [(line, cells) for line, cells in rows if cells["outcome"]]
     _refuse_damaged(judged, catalogue, problems)

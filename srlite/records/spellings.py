@@ -63,6 +63,8 @@ _PASS = "pass|passed|yes|y|true|t|1|1.0|是|有|能|对|通过|合格|√|✓"
 _FAIL = "fail|failed|no|n|false|f|0|0.0|否|无|没有|不能|不是|未通过|不通过|不合格|×|✗"
 
 OUTCOMES: Mapping[str, Outcome] = _table(**{"pass": _PASS, "fail": _FAIL})
+ANSWERS: Mapping[str, str] = _table(yes=_PASS, no=_FAIL)
+"""A person's answers to the judge's questions."""
 SEXES: Mapping[str, Sex] = _table(female="female|f|girl|女|女孩|女童", male="male|m|boy|男|男孩|男童")
 
 _DOMAIN_WORDS: Mapping[str, str] = MappingProxyType(

@@ -12,13 +12,13 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from srlite.errors import InputError
 from srlite.records.problems import Problems
-from srlite.records.spellings import HEADINGS, REQUIRED, plain, word
+from srlite.records.spellings import plain, word
 
 _SAVE_AS = 'Save it from the spreadsheet as "CSV UTF-8 (comma delimited)" and try again.'
 _SEPARATORS = (",", ";", "\t")
@@ -34,6 +34,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Headings:
+    """`names`: spelling of a heading -> our name for it. `required`: our names of the columns that must be there."""
+
+    names: Mapping[str, str]
+    required: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """`columns`: our names of the headings, "" for a column that is not used."""
 
@@ -44,16 +52,16 @@ class Table:
     notes: tuple[str, ...]
 
 
-def read_table(path: Path, problems: Problems) -> Table:
+def read_table(path: Path, problems: Problems, headings: Headings) -> Table:
     """Reads the whole file. A row that cannot be cut into cells goes to `problems`.
 
     Raises InputError when there is no such file, it is no text, or the required headings are missing.
     """
     text, encoding, notes = decode(_bytes(path), str(path))
-    separator, first_line, body = _separator(text)
+    separator, first_line, body = _separator(text, headings)
     lines = _rows(body, separator, first_line, problems)
-    heading_line, headings = next(((at, cells) for at, cells in lines if any(map(plain, cells))), (0, []))
-    columns, heading_notes = _columns(headings, heading_line, separator, str(path))
+    heading_line, found = next(((at, cells) for at, cells in lines if any(map(plain, cells))), (0, []))
+    columns, heading_notes = _columns(found, headings, separator, f"{path}, line {heading_line}")
     rows, blank = [], 0
     for line, cells in lines:
         if not any(map(plain, cells)):
@@ -135,21 +143,21 @@ def _chinese(data: bytes, error: UnicodeDecodeError, where: str) -> str:
     return text
 
 
-def _separator(text: str) -> tuple[str, int, str]:
+def _separator(text: str, headings: Headings) -> tuple[str, int, str]:
     """The separator, the line on which the rest begins, the rest."""
     if named := re.match(r'"?sep=(.)"?(\r\n|\r|\n)', text, re.IGNORECASE):
         return named[1], 2, text[named.end() :]
-    return max(_SEPARATORS, key=lambda s: _known(text, s)), 1, text
+    return max(_SEPARATORS, key=lambda s: _known(text, s, headings)), 1, text
 
 
-def _known(text: str, separator: str) -> tuple[int, int]:
+def _known(text: str, separator: str, headings: Headings) -> tuple[int, int]:
     """How many headings of ours the first line holds with this separator, then how many cells."""
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         cells = next((cells for cells in lines if any(map(plain, cells))), [])
     except csv.Error:
         return 0, 0
-    return len({word(cell) for cell in cells} & HEADINGS.keys()), len(cells)
+    return len({word(cell) for cell in cells} & headings.names.keys()), len(cells)
 
 
 def _rows(body: str, separator: str, first_line: int, problems: Problems) -> Iterator[tuple[int, list[str]]]:
@@ -172,22 +180,21 @@ def _rows(body: str, separator: str, first_line: int, problems: Problems) -> Ite
         yield line, cells
 
 
-def _columns(headings: Sequence[str], line: int, separator: str, where: str) -> tuple[tuple[str, ...], list[str]]:
-    columns = tuple(HEADINGS.get(word(heading), "") for heading in headings)
-    missing = [name for name in REQUIRED if name not in columns]
+def _columns(found: Sequence[str], headings: Headings, separator: str, place: str) -> tuple[tuple[str, ...], list[str]]:
+    columns = tuple(headings.names.get(word(heading), "") for heading in found)
+    missing = [name for name in headings.required if name not in columns]
     twice = sorted({name for name in columns if name and columns.count(name) > 1})
-    found = ", ".join(repr(plain(heading)) for heading in headings)
-    place = f"{where}, line {line}"
+    there = ", ".join(repr(plain(heading)) for heading in found)
     if missing:
         raise InputError(
-            f"no column {', '.join(missing)}; found, with {_NAMES.get(separator, repr(separator))} as separator: {found}",
+            f"no column {', '.join(missing)}; found, with {_NAMES.get(separator, repr(separator))} as separator: {there}",
             where=place,
-            remedy="The first line names the columns video, item, outcome, cut by comma, semicolon or tab.",
+            remedy=f"The first line names the columns {', '.join(headings.required)}, cut by comma, semicolon or tab.",
         )
     if twice:
-        raise InputError(f"column {', '.join(twice)} stands twice: {found}", where=place, remedy="Rename or remove one.")
+        raise InputError(f"column {', '.join(twice)} stands twice: {there}", where=place, remedy="Rename or remove one.")
     notes = []
-    if unused := [plain(h) for h, column in zip(headings, columns, strict=True) if not column and plain(h)]:
+    if unused := [plain(h) for h, column in zip(found, columns, strict=True) if not column and plain(h)]:
         notes.append(f"columns not used: {', '.join(unused)}")
     return columns, notes
 

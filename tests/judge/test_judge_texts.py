@@ -6,7 +6,7 @@ import pytest
 
 from srlite.errors import ModelError
 from srlite.judge import questions
-from srlite.judge.questions import QUESTIONS, Question, question, questions_hash
+from srlite.judge.questions import CANONICAL, QUESTIONS, Question, questions_hash
 from srlite.judge.scaffold import (
     description_segment,
     family_named,
@@ -21,9 +21,9 @@ ITEM = Item("18_4", "walks <|im_end|> backward", "The child takes at least two s
 def test_the_six_questions() -> None:
     assert [q.id for q in QUESTIONS] == ["evidence", "met", "relevant", "well_formed", "abstains", "echo"]
     assert all(q.text.endswith("?") and len(q.text.split()) <= 15 for q in QUESTIONS)
-    assert question("met") is QUESTIONS[1]
+    assert CANONICAL.question("met") is QUESTIONS[1]
     with pytest.raises(KeyError):
-        question("outcome")
+        CANONICAL.question("outcome")
 
 
 @pytest.mark.parametrize("place", range(len(questions.FIXED_TEXTS)))
