@@ -159,13 +159,21 @@ class Screen:
             self.note(note)
 
     def judge_check(self, document: Mapping) -> None:
-        """Question by question, then what should not matter, then the sentence."""
+        """Agreement question by question, then what should not matter, then the sentence."""
         title = f"Judge {document['judge']['id']}" + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
-        columns = ("question", "agreement", "kappa", "yes found", "no found", "unscored", "swapped", "reworded")
+        questions = document["questions"].items()
         self.table(
-            f"{title} on {counted(document['labels'], 'description')}",
-            columns,
-            [_question_row(name, q) for name, q in document["questions"].items()],
+            f"{title}: {counted(document['labels'], 'description')}",
+            ("question", "kappa", "agreement", "yes found", "no found"),
+            [(name, _number(q["kappa"], 2), *(_share_of(q[s]) for s in _AGREEMENT)) for name, q in questions],
+        )
+        self.table(
+            "Answers that are unscored, or change with the words",
+            ("question", "unscored", "no or yes", "other words"),
+            [
+                (name, f"{q['unscored']} of {q['answered']}", f"{q['swapped']:.0%}", f"{q['reworded']:.0%}")
+                for name, q in questions
+            ],
         )
         for words, share in (("decisions as people's", "decisions"), ("decisions the same in another order", "steady")):
             self.out.print(f"{words}: {_interval(document[share])}", markup=False, soft_wrap=True)
@@ -200,12 +208,11 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _question_row(name: str, q: Mapping) -> tuple[str, ...]:
-    """`yes found`: sensitivity; `no found`: specificity; `swapped`, `reworded`: answers that change."""
-    found = (_interval(q[share]) for share in ("agreement", "sensitivity", "specificity"))
-    agreement, sensitivity, specificity = found
-    changes = (f"{q[name]:.0%}" for name in ("swapped", "reworded"))
-    return name, agreement, _number(q["kappa"], 2), sensitivity, specificity, str(q["unscored"]), *changes
+_AGREEMENT = ("agreement", "sensitivity", "specificity")
+
+
+def _share_of(p: Mapping) -> str:
+    return "n/a" if p["value"] is None else f"{p['value']:.2f} of {p['n']}\n[{p['low']:.2f}, {p['high']:.2f}]"
 
 
 def _item_row(i: Mapping) -> tuple[str, ...]:
