@@ -19,6 +19,8 @@ from srlite.workbench import Workbench
 
 ALL_QUESTIONS = tuple(q.id for q in QUESTIONS)
 PORTION = 16
+_AN_AGE = 99.5
+"""Months; none takes more characters in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,8 @@ def look_at_all(bench: Workbench, clips: Sequence[str], *, tick: Callable[[int, 
     It ends at the first whose features find no room: the others are looked at anew whenever they are needed. Raises InputError
     when a clip and the longest of the items' texts are more than the model takes.
     """
-    longest = max(
-        (training_prompt(i, None, w) for i in bench.catalogue.values() for w in range(1 + len(i.paraphrases))), key=len
-    )
+    texts = [training_prompt(i, _AN_AGE, w) for i in bench.catalogue.values() for w in range(1 + len(i.paraphrases))]
+    longest = max(texts, key=len)
     with tower_at_work(bench.descriptor):
         for done, clip in enumerate(clips):
             frames, sha256 = bench.clips.frames(bench.path(clip))
