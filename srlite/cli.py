@@ -70,11 +70,11 @@ def _guarded(command: Callable) -> Callable:
         except typer.Exit:
             raise
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: say nothing more
+            _silence_stdout()  # the reader has gone: say nothing more
         except (Exception, KeyboardInterrupt) as caught:
             error = _as_ours(caught)
-            if isinstance(caught, OSError) and caught.errno == errno.ENOSPC:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python tries it again at its end
+            if _disk_full(caught):
+                _silence_stdout()  # or Python tries it again at its end
             if kwargs.get("debug"):
                 traceback.print_exception(caught)
             screen.error(error)
@@ -85,13 +85,21 @@ def _guarded(command: Callable) -> Callable:
     return run
 
 
+def _silence_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _disk_full(caught: BaseException) -> bool:
+    return isinstance(caught, OSError) and caught.errno == errno.ENOSPC
+
+
 def _as_ours(caught: BaseException) -> SrliteError:
     """Whatever came up, as an error with an exit code."""
     if isinstance(caught, SrliteError):
         return caught
     if isinstance(caught, KeyboardInterrupt):
         return Interrupted("interrupted", remedy="What was complete is kept; `srlite train ... --resume` goes on.")
-    if isinstance(caught, OSError) and caught.errno == errno.ENOSPC:
+    if _disk_full(caught):
         return DeviceError(f"cannot write: {caught.strerror}", where=caught.filename, remedy="Free some space and start again.")
     if isinstance(caught, MemoryError) or type(caught).__name__ == "OutOfMemoryError":
         return DeviceError(

@@ -62,7 +62,7 @@ class Screen:
 
     def training(self, document: Mapping) -> None:
         """Where the run is: the one line that a script may read."""
-        marked = f" ({DEMONSTRATION})" if document["demonstration"] else ""
+        marked = _mark(document)
         self.out.print(f"run: {document['run']}{marked}", markup=False, soft_wrap=True)
         stopped = "" if document["complete"] else "; stopped by --max-minutes, go on with --resume"
         self.say(f"{document['steps']} steps; the adapter is that of step {document['chosen_step']}{stopped}")
@@ -93,14 +93,14 @@ class Screen:
             Text(),
             Text(NOT_A_DEVICE, style="dim"),
         ]
-        title = plain(Path(str(document["clip"]["path"])).name) + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
+        title = plain(Path(str(document["clip"]["path"])).name) + _mark(document)
         self.out.print(Panel(Group(*lines), title=Text(title), width=min(100, self.out.width)))
 
     def evaluation(self, document: Mapping) -> None:
         """Arms side by side, then item by item."""
         arms, title = (
             document["arms"],
-            "Evaluation" + (f" ({DEMONSTRATION})" if document["demonstration"] else ""),
+            "Evaluation" + _mark(document),
         )
         table = Table(title=title, caption="95 % Wilson intervals; positive class: pass")
         table.add_column("")
@@ -160,7 +160,7 @@ class Screen:
 
     def judge_check(self, document: Mapping) -> None:
         """Agreement question by question, then what should not matter, then the sentence."""
-        title = f"Judge {document['judge']['id']}" + (f" ({DEMONSTRATION})" if document["demonstration"] else "")
+        title = f"Judge {document['judge']['id']}" + _mark(document)
         questions = document["questions"].items()
         self.table(
             f"{title}: {counted(document['labels'], 'description')}",
@@ -201,6 +201,11 @@ _QUESTION_WORDS = {
     "abstains": "declines to assess",
     "echo": "only echoes the criterion",
 }
+
+
+def _mark(document: Mapping) -> str:
+    """What stands behind a title."""
+    return f" ({DEMONSTRATION})" if document["demonstration"] else ""
 
 
 def counted(number: int, what: str) -> str:

@@ -9,6 +9,7 @@ from srlite.descriptor.features import Features, tower_at_work
 from srlite.descriptor.generate import Ask, sample_groups
 from srlite.descriptor.inputs import Prompt, build_prompt
 from srlite.descriptor.prompts import canonical_prompt, training_prompt
+from srlite.device.halving import portions
 from srlite.device.turns import judge_turn
 from srlite.errors import InputError
 from srlite.judge.client import Request
@@ -57,8 +58,13 @@ class Decided:
 def prepare(bench: Workbench, clip: str, text: str) -> tuple[Prompt, Features, Frames, str]:
     """The model's input for one clip and request, its vision features, its frames, and the clip's SHA-256."""
     frames, sha256 = bench.clips.frames(bench.path(clip))
+    return *put(bench, frames, sha256, text), frames, sha256
+
+
+def put(bench: Workbench, frames: Frames, sha256: str, text: str) -> tuple[Prompt, Features]:
+    """The model's input for frames that were read, of the clip with that SHA-256, and their vision features."""
     prompt = build_prompt(bench.descriptor, frames, text, system=None)
-    return prompt, bench.features.features(bench.descriptor, prompt, clip_sha256=sha256), frames, sha256
+    return prompt, bench.features.features(bench.descriptor, prompt, clip_sha256=sha256)
 
 
 def look_at_all(bench: Workbench, clips: Sequence[str], *, tick: Callable[[int, int], None]) -> int:
@@ -74,8 +80,7 @@ def look_at_all(bench: Workbench, clips: Sequence[str], *, tick: Callable[[int, 
             frames, sha256 = bench.clips.frames(bench.path(clip))
             if not bench.features.holds(bench.descriptor, frames, clip_sha256=sha256):
                 before = bench.features.unkept
-                prompt = build_prompt(bench.descriptor, frames, longest, system=None)
-                bench.features.features(bench.descriptor, prompt, clip_sha256=sha256)
+                put(bench, frames, sha256, longest)
                 if bench.features.unkept > before:
                     return done
             tick(done + 1, len(clips))
@@ -123,8 +128,7 @@ def judged(bench: Workbench, described: Sequence[Described]) -> list[Decided]:
     found: dict[int, Verdicts] = {}
     order = sorted(range(len(described)), key=lambda i: described[i].pair.item)
     with judge_turn(bench.judge, on_card=bench.on_card):
-        for start in range(0, len(order), PORTION):
-            portion = order[start : start + PORTION]
+        for portion in portions(order, PORTION):
             asked = [Request(bench.catalogue[described[i].pair.item], described[i].description, ALL_QUESTIONS) for i in portion]
             found |= zip(portion, bench.judge.ask(asked), strict=True)
     return [Decided(d.pair, d.description, d.tokens, found[i], decide(found[i])) for i, d in enumerate(described)]

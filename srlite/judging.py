@@ -14,6 +14,7 @@ from pathlib import Path
 
 from srlite.config import Settings
 from srlite.describing import ALL_QUESTIONS, PORTION
+from srlite.device.halving import portions
 from srlite.errors import ModelError
 from srlite.evaluation.metrics import Proportion, proportion
 from srlite.judge.client import Judge, JudgeSettings, Request
@@ -67,8 +68,19 @@ class JudgeCheck:
     canaries: str | None
     """What the judge says wrongly of the canaries; None when it knows them."""
     tokens_per_s: float
-    unfit: tuple[str, ...]
-    """Why it is not fit to train with, in words; empty when it is."""
+
+    @property
+    def unfit(self) -> tuple[str, ...]:
+        """Why it is not fit to train with, in words; empty when it is."""
+        said = [self.canaries] if self.canaries else []
+        if (self.steady.value or 0.0) < LEAST_STEADY:
+            said.append(f"{self.steady.value:.1%} of its decisions are the same in another order, not {LEAST_STEADY:.0%}")
+        for name, q in self.questions.items():
+            if q.kappa is not None and q.kappa < LEAST_KAPPA:
+                said.append(f"its agreement with people on `{name}` is kappa {q.kappa:.2f}, below {LEAST_KAPPA}")
+            if q.unscored > MOST_UNSCORED * q.answered:
+                said.append(f"it leaves {q.unscored} of {q.answered} answers to `{name}` unscored")
+        return tuple(said)
 
 
 def check_judge(labels_csv: Path, *, judge: str, catalogue: Path | None, settings: Settings) -> JudgeCheck:
@@ -82,12 +94,13 @@ def check_judge(labels_csv: Path, *, judge: str, catalogue: Path | None, setting
         found = _asked(asked, labels, order)
         tokens_per_s, sha256 = asked.tokens_evaluated / (time.monotonic() - began), asked.sha256
         backward = _asked(asked, labels, order[::-1])
+        canaries = _canaries(asked)
     again = _fresh(plain, labels, shuffled)
     swapped, reworded = (_fresh(replace(plain, texts=texts), labels, order) for texts in (SWAPPED, REWORDED))
     questions = {q: _question(q, labels, found, swapped, reworded) for q in ALL_QUESTIONS if _answering(labels, q)}
     steady = proportion([decide(a) == decide(b) for other in (backward, again) for a, b in zip(found, other, strict=True)])
     known = [(wanted, decide(v)) for label, v in zip(labels, found, strict=True) if (wanted := _decision(label))]
-    check = JudgeCheck(
+    return JudgeCheck(
         judge=model.id,
         sha256=sha256,
         demonstration=model.demonstration,
@@ -95,18 +108,15 @@ def check_judge(labels_csv: Path, *, judge: str, catalogue: Path | None, setting
         questions=questions,
         decisions=proportion([wanted == got for wanted, got in known]),
         steady=steady,
-        canaries=_canaries(plain),
+        canaries=canaries,
         tokens_per_s=tokens_per_s,
-        unfit=(),
     )
-    return replace(check, unfit=_unfit(check))
 
 
 def _asked(judge: Judge, labels: Sequence[Label], order: Sequence[int]) -> list[Verdicts]:
     """All verdicts, in the labels' own order, asked for in `order`."""
     found: dict[int, Verdicts] = {}
-    for start in range(0, len(order), PORTION):
-        portion = order[start : start + PORTION]
+    for portion in portions(order, PORTION):
         requests = [Request(labels[i].item, labels[i].description, ALL_QUESTIONS) for i in portion]
         found |= zip(portion, judge.ask(requests), strict=True)
     return [found[i] for i in range(len(labels))]
@@ -169,30 +179,16 @@ def _decision(label: Label) -> Decision | None:
     return "pass" if a["met"] else "fail"
 
 
-def _canaries(settings: JudgeSettings) -> str | None:
-    with Judge(replace(settings, canaries=True), cache=None) as judge:
-        try:
-            judge.start()
-        except ModelError as error:
-            return error.message
+def _canaries(judge: Judge) -> str | None:
+    try:
+        judge.check()
+    except ModelError as error:
+        return error.message
     return None
-
-
-def _unfit(check: JudgeCheck) -> tuple[str, ...]:
-    said = [check.canaries] if check.canaries else []
-    if (check.steady.value or 0.0) < LEAST_STEADY:
-        said.append(f"{check.steady.value:.1%} of its decisions are the same in another order, not {LEAST_STEADY:.0%}")
-    for name, q in check.questions.items():
-        if q.kappa is not None and q.kappa < LEAST_KAPPA:
-            said.append(f"its agreement with people on `{name}` is kappa {q.kappa:.2f}, below {LEAST_KAPPA}")
-        if q.unscored > MOST_UNSCORED * q.answered:
-            said.append(f"it leaves {q.unscored} of {q.answered} answers to `{name}` unscored")
-    return tuple(said)
 
 
 def judge_check_json(check: JudgeCheck) -> dict[str, object]:
     """The document of schema srlite.judge_check/1."""
     document = asdict(check)
     model = {"id": document.pop("judge"), "sha256": document.pop("sha256")}
-    unfit = document.pop("unfit")
-    return {"schema": "srlite.judge_check/1", "judge": model, **document, "fit": not unfit, "unfit": list(unfit)}
+    return {"schema": "srlite.judge_check/1", "judge": model, **document, "fit": not check.unfit, "unfit": list(check.unfit)}

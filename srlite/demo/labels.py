@@ -11,6 +11,7 @@ import csv
 import io
 import random
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from srlite.demo.make.examples import unrelated_items
@@ -52,9 +53,8 @@ def main() -> None:
     folder, out = parser.parse_args().folder, io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    known = dict.fromkeys((item.code, text) for item, text in descriptions(folder))  # each once, in order
-    for code, text in sorted(known):
-        right = answers(text, catalogue_of(None)[code])
+    known = {(item.code, text): answers(text, item) for item, text in descriptions(folder)}  # each once
+    for (code, text), right in sorted(known.items(), key=itemgetter(0)):
         writer.writerow((code, text, *("yes" if right[q] else "no" for q in QUESTION_COLUMNS)))
     write_private(folder / "labels.csv", out.getvalue())
 

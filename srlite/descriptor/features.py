@@ -38,10 +38,6 @@ class Features:
     tokens: torch.Tensor  # (N, hidden)
     deepstack: tuple[torch.Tensor, ...]  # each (N, hidden)
 
-    @property
-    def bytes(self) -> int:
-        return sum(t.numel() * t.element_size() for t in (self.tokens, *self.deepstack))
-
 
 @contextmanager
 def tower_at_work(descriptor: Descriptor) -> Iterator[None]:

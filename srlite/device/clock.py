@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -36,10 +36,8 @@ class Clock:
 
 def _begin_peak() -> None:
     """Where the system cannot do this, a phase's peak is that of the process up to its end."""
-    try:
+    with suppress(OSError):
         _CLEAR.write_text(_RESET_PEAK)
-    except OSError:
-        return
 
 
 def _peak_bytes() -> int:

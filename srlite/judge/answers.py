@@ -59,8 +59,11 @@ def spelling(piece: str) -> Literal["yes", "no"] | None:
     return _SPELLINGS.get(unicodedata.normalize("NFKC", piece.strip(_SPACE_MARKERS)).strip().casefold())
 
 
-def verdict(masses: Masses, bands: Bands) -> Verdict:
-    """Masses to a verdict. An answer inside the unsure band is unscored and keeps its probability."""
+def verdict(masses: Masses | None, bands: Bands) -> Verdict:
+    """Masses to a verdict; None, where there was no room to judge, is unscored. An answer inside the unsure band is unscored,
+    too, and keeps its probability."""
+    if masses is None:
+        return Verdict.unscored()
     if masses.total <= 0 or masses.total < bands.min_mass:
         return Verdict.unscored(masses.total)
     probability = masses.yes / masses.total

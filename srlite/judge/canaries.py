@@ -16,7 +16,7 @@ from srlite.judge.decision import DECISION_QUESTIONS, decide
 from srlite.judge.questions import CANONICAL
 from srlite.judge.scaffold import Family, description_segment, prefix_segments, question_segment
 from srlite.judge.wire import Score, Sheet
-from srlite.types import Decision, Item, Verdict
+from srlite.types import Decision, Item
 
 ITEM = Item("18_4", "walks backward", "The child takes at least two steps backward.")
 
@@ -46,13 +46,9 @@ def message(family: Family) -> Score:
 
 def wrong(answers: Sequence[Sequence[Masses | None]], bands: Mapping[str, Bands]) -> tuple[str, ...]:
     """What came out wrong, in words. answers: the worker's, in the order of CANARIES and of DECISION_QUESTIONS."""
-    decided = [decide({q: _verdict(m, bands[q]) for q, m in zip(DECISION_QUESTIONS, row, strict=True)}) for row in answers]
+    decided = [decide({q: verdict(m, bands[q]) for q, m in zip(DECISION_QUESTIONS, row, strict=True)}) for row in answers]
     return tuple(
         f"{canary.description!r} is {got or 'undecided'}, not {canary.decision}"
         for canary, got in zip(CANARIES, decided, strict=True)
         if got != canary.decision
     )
-
-
-def _verdict(masses: Masses | None, bands: Bands) -> Verdict:
-    return Verdict.unscored() if masses is None else verdict(masses, bands)

@@ -144,17 +144,9 @@ class Judge:
         if child:
             child.close()
 
-    def start(self) -> None:
-        """Start a worker where there is none. Raises ModelError when the file cannot be used or a canary is decided wrongly."""
-        if self._child is None:
-            with self._gone_when_it_fails():
-                self._child = Child(self.settings.threads)
-                self._load(self._child)
-            self.check()
-
     def check(self) -> None:
-        """Put the canaries to the worker, where there is one: it is checked at its start. Raises ModelError, DeviceError."""
-        if self._child and self.settings.canaries:
+        """Put the canaries to the worker, where there is one. Raises ModelError when it decides one wrongly, DeviceError."""
+        if self._child:
             with self._gone_when_it_fails():
                 self._check(self._child)
 
@@ -182,8 +174,7 @@ class Judge:
     def _verdict(self, request: Request, question_id: str, known: dict[str, Masses | None]) -> Verdict:
         if not _has_words(request.description):
             return Verdict("no", 0.0, 1.0)
-        masses = known[self._key(request, question_id)]
-        return Verdict.unscored() if masses is None else verdict(masses, self.settings.bands[question_id])
+        return verdict(known[self._key(request, question_id)], self.settings.bands[question_id])
 
     def _key(self, request: Request, question_id: str) -> str:
         segments = (
@@ -251,8 +242,12 @@ class Judge:
 
     def _exchange(self, message: Message) -> Message:
         """The worker's answer; it is started if there is none."""
-        self.start()
         with self._gone_when_it_fails():
+            if self._child is None:
+                self._child = Child(self.settings.threads)
+                self._load(self._child)
+                if self.settings.canaries:
+                    self._check(self._child)
             return self._child.exchange(message, self.settings.time_limit_s)
 
     @contextmanager

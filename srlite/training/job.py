@@ -169,7 +169,7 @@ def _begin_with(descriptor, run, tell: Tell) -> None:
 
     learnt = [p for _, p in trainable(descriptor)]
     tell(Note(f"the adapter sits on {descriptor.adapted} modules, all of them in the language layers"))
-    require_space(run.folder, 3 * sum(p.numel() * p.element_size() for p in learnt))  # and two moments of each for AdamW
+    require_space(run.folder, 3 * sum(p.nbytes for p in learnt))  # and two moments of each for AdamW
 
 
 def _read_clips(bench, run, clips: Sequence[str], tell: Tell) -> None:

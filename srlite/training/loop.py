@@ -87,7 +87,7 @@ def _learn(bench: Workbench, run: Run, part: Slice, optimiser, state: State, tel
     at_once, portion = state.sampled_at_once or bench.settings.sampling.pairs * group, state.learnt_at_once or group
     with clock.phase("sample"):
         sample = sampled(bench, run, part, at_once=at_once, tick=ticker("sample"), note=note)
-    if part.number == 1:
+    if part.number == 1 and bench.settings.judge.canaries:
         bench.judge.check()
     with clock.phase("judge"):
         rewards = rewarded(bench, run, part, sample.groups, tick=ticker("judge"))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 
-from srlite.describing import prepare, sample
+from srlite.describing import put, sample
 from srlite.descriptor.generate import Ask
 from srlite.descriptor.prompts import training_prompt
 from srlite.device.halving import halving, portions
@@ -73,12 +74,12 @@ def sampled(bench: Workbench, run: Run, part: Slice, *, at_once: int, tick: Tick
 def _ask(bench: Workbench, part: Slice, worded: Worded, note: Note) -> Ask | None:
     pair, wording = worded
     try:
-        bench.clips.frames(bench.path(pair.clip))
+        frames, sha256 = bench.clips.frames(bench.path(pair.clip))
     except InputError as error:
         note(f"{pair.clip} is left out of round {part.round}: {error.message}")
         return None
     text = training_prompt(bench.catalogue[pair.item], pair.age_months, wording)
-    prompt, features, _, _ = prepare(bench, pair.clip, text)
+    prompt, features = put(bench, frames, sha256, text)
     seed = partial(seed_of, bench.settings.seed, "sample", part.round, pair.id)
     return Ask(prompt, features, tuple(seed(i) for i in range(bench.settings.sampling.group)))
 
@@ -87,15 +88,11 @@ def _in_portions(bench: Workbench, asks: Sequence[Ask], size: int) -> list[tuple
     """The descriptions of all asks, `size` of them in one row."""
     found: list[list[Rollout]] = [[] for _ in asks]
     for portion in portions([(i, seed) for i, ask in enumerate(asks) for seed in ask.seeds], size):
-        numbers = [i for i, _ in groupby(portion, key=lambda p: p[0])]
-        parts = (_part(asks[i], portion, i) for i in numbers)
-        for i, rollouts in zip(numbers, sample(bench, parts), strict=True):
+        seeds = {i: tuple(seed for _, seed in of_ask) for i, of_ask in groupby(portion, key=itemgetter(0))}
+        parts = (replace(asks[i], seeds=some) for i, some in seeds.items())
+        for i, rollouts in zip(seeds, sample(bench, parts), strict=True):
             found[i] += rollouts
     return [tuple(f) for f in found]
-
-
-def _part(ask: Ask, portion: Sequence[tuple[int, int]], number: int) -> Ask:
-    return Ask(ask.prompt, ask.features, tuple(seed for i, seed in portion if i == number))
 
 
 def _check_pairs(run: Run, part: Slice, groups: Sequence[Group]) -> None:

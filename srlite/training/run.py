@@ -173,7 +173,7 @@ class Run:
         """Raises DeviceError when the disk is full, before anything is written; earlier checkpoints are untouched."""
         tensors = _optimiser_tensors(descriptor, optimiser)
         learnt = [p for _, p in trainable(descriptor)]
-        require_space(self.folder, sum(t.numel() * t.element_size() for t in (*tensors.values(), *learnt)) + _SMALL_FILES)
+        require_space(self.folder, sum(t.nbytes for t in (*tensors.values(), *learnt)) + _SMALL_FILES)
         place = self.folder / "checkpoints" / state.name
         beside = place.with_name(f".{place.name}.part")
         shutil.rmtree(beside, ignore_errors=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from srlite.config import Settings
+from srlite.device.halving import portions
 from srlite.records.catalogue import Catalogue
 from srlite.records.mismatch import matched_pairs, mismatched_count, mismatched_pairs
 from srlite.types import Pair, Record
@@ -52,7 +53,7 @@ def slices(records: Sequence[Record], known: Sequence[Record], catalogue: Catalo
     out, size = [], settings.schedule.slice_pairs
     for number in range(1, settings.schedule.rounds + 1):
         pairs = round_pairs(records, known, catalogue, settings, number)
-        parts = [pairs[i : i + size] for i in range(0, len(pairs), size)]
+        parts = list(portions(pairs, size))
         for at, part in enumerate(parts, start=1):
             wordings = tuple(_wording(catalogue, pair, settings.seed, number) for pair in part)
             out.append(Slice(number, at, len(parts), part, wordings))

@@ -116,7 +116,7 @@ def update_slice(
 def _batches(count: int, size: int, seed: int) -> list[list[int]]:
     order = list(range(count))
     random.Random(seed).shuffle(order)
-    return [order[i : i + size] for i in range(0, count, size)]
+    return list(portions(order, size))
 
 
 def _read(bench: Workbench, group: Group) -> Read:

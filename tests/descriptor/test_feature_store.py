@@ -69,7 +69,8 @@ def test_the_key_holds_what_the_features_depend_on(descriptor, folder, make, fam
 
 
 def test_full_store_admits_no_more_and_throws_nothing_out(descriptor, prompt, tmp_path):
-    size = encode(descriptor, prompt).bytes
+    features = encode(descriptor, prompt)
+    size = sum(t.nbytes for t in (features.tokens, *features.deepstack))
     store = FeatureStore(tmp_path, max_bytes=size + 1000)
     for _ in range(2):
         for clip in ("a" * 64, "b" * 64):
