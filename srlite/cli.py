@@ -471,6 +471,52 @@ def judge_check(
         raise Findings("this judge is not fit to train with", remedy="\n".join(document["unfit"]))
 
 
+@prompts_app.command("diversify")
+@_guarded
+def prompts_diversify(
+    out: Annotated[Path, typer.Option(help="The catalogue to write; it must not be there yet.", show_default=False)],
+    catalogue: CatalogueFile = None,
+    items: Annotated[list[str] | None, typer.Option("--item", help="Only this item; may be given again.")] = None,
+    count: Annotated[int, typer.Option(help="New paraphrases for each item.", min=1, max=20)] = 4,
+    judge: Annotated[str | None, typer.Option(help="A name of `srlite models list`, or a GGUF file.")] = None,
+    settings: Annotated[Path | None, typer.Option(help="An srlite.toml with settings of the judge.")] = None,
+    seed: Annotated[int, typer.Option(help="Another seed, other paraphrases.", min=0)] = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
+) -> None:
+    """Let the judge's language model say the item prompts in other words, check each, and write a catalogue with them."""
+    _quiet_libraries()
+    from srlite.config import merged, read_overrides, settings_from
+    from srlite.device.pick import pick_preset
+    from srlite.diversifying import diversified_json, diversify, with_paraphrases
+    from srlite.records.catalogue import write_catalogue
+    from srlite.records.dataset import catalogue_of
+
+    if out.exists():
+        raise UsageError("the file is there already", where=str(out), remedy="Give another name: nothing is written over.")
+    known = catalogue_of(catalogue)
+    over = merged(read_overrides(settings) if settings else {}, {"seed": seed})
+    with screen.bar() as bar:
+        found = diversify(
+            known,
+            items or list(known),
+            judge=judge or pick_preset().judge,
+            settings=settings_from(over, where=str(settings)),
+            count=count,
+            tick=lambda done, total: bar.show("reword items", done, total),
+        )
+    write_catalogue(with_paraphrases(known, found), out)
+    document = diversified_json(found, str(out))
+    screen.json(document) if json else screen.paraphrases(document)
+    if short := [r.item.code for r in found if len(r.kept) < count]:
+        said = f"fewer than {count} paraphrases were found for {', '.join(short)}"
+        raise Findings(said, remedy="Try another --seed or a larger judge, or write them into the catalogue by hand.")
+    screen.say(f"next: read {out}, strike out what you would not say, and train with --catalogue {out}")
+
+
 def _not_built(name: str) -> Callable:
     def command(context: typer.Context) -> None:
         typer.echo(f"srlite {name} is not built yet.", err=True)
@@ -485,7 +531,6 @@ for _name in ("report", "export", "doctor", "purge"):
     app.command(_name, context_settings=_ANYTHING)(_not_built(_name))
 for _name in ("pull", "verify", "import", "export"):
     models_app.command(_name, context_settings=_ANYTHING)(_not_built(f"models {_name}"))
-prompts_app.command("diversify", context_settings=_ANYTHING)(_not_built("prompts diversify"))
 
 
 @judge_app.callback()

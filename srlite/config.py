@@ -44,7 +44,6 @@ class Models(_Part):
 
     descriptor: str = "qwen3-vl-8b"
     judge: str = "qwen3-8b"
-    judge_family: str = "qwen3"
     quantise: bool = False
     device: Literal["auto", "cpu", "cuda"] = "auto"
 
@@ -79,7 +78,10 @@ class Grpo(_Part):
 
 
 class Schedule(_Part):
-    """Rounds over all training pairs, in slices: sample, judge, update. A slice is what is on disk between turns."""
+    """Rounds over all training pairs, in slices: sample, judge, update. A slice is what is on disk between turns.
+    `max_imbalance`: a round takes at most so many times as many records of an item's commoner outcome as of its rarer one, the
+    others take their turn in later rounds; without it every round takes all. Where nearly all pass, saying pass pays without
+    looking."""
 
     rounds: Count = 5
     slice_pairs: Count = 64
@@ -87,6 +89,7 @@ class Schedule(_Part):
     batch_pairs: Count = 8
     learning_rate: Positive = 1e-5
     mismatched_share: Annotated[float, Field(ge=0, lt=1)] = 0.25
+    max_imbalance: Annotated[float, Field(ge=1)] | None = None
 
 
 class SplitSettings(_Part):
@@ -101,8 +104,11 @@ class JudgeSettings(_Part):
     """The judge's window and thresholds. Yes from probability `threshold` on (`thresholds`: of single questions); less mass
     than `min_mass` is unscored, as is a probability within `unsure_band` of the threshold. Training stops when more than
     `max_unscored` of a slice's descriptions are unscored. `limit_s`: seconds that one portion of descriptions may take.
-    `canaries`: a judge that decides a few known descriptions wrongly is refused."""
+    `canaries`: a judge that decides a few known descriptions wrongly is refused. `mode`: direct reads the answer from the first
+    token; reasoned lets the judge first write, in at most `thought_tokens`, whether the evidence is enough."""
 
+    mode: Literal["direct", "reasoned"] = "direct"
+    thought_tokens: Count = 48
     n_ctx: Count = 8192
     n_batch: Count = 2048
     n_seq_max: Annotated[int, Field(ge=8, le=256)] = 64

@@ -181,6 +181,16 @@ class Screen:
         fit = "fit to train with" if document["fit"] else "not fit to train with"
         self.out.print(Text(plain("; ".join([f"This judge is {fit}", *document["unfit"]]) + "."), style="bold"))
 
+    def paraphrases(self, document: Mapping) -> None:
+        """Item by item what was kept, and what was not and why."""
+        for code, found in document["items"].items():
+            self.out.print(Text(plain(f"{code}: {counted(len(found['kept']), 'new paraphrase')}"), style="bold"))
+            for text in found["kept"]:
+                self.out.print(Text(plain(f"  {text}")))
+            for entry in found["rejected"]:
+                self.out.print(Text(plain(f"  rejected ({'; '.join(entry['reasons'])}): {entry['text']}"), style="dim"))
+        self.out.print(f"catalogue: {document['catalogue']}", markup=False, soft_wrap=True)
+
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table = Table(title=title)
         for column in columns:

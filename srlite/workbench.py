@@ -67,7 +67,7 @@ def judge_settings(settings: Settings, model: InstalledModel, device: str) -> Ju
     return JudgeSettings(
         path=model.path,
         sha256=None,
-        family=model.family or settings.models.judge_family,
+        family=model.family,
         threads=usable_threads(settings.threads),
         n_ctx=s.n_ctx,
         n_batch=s.n_batch,
@@ -77,6 +77,7 @@ def judge_settings(settings: Settings, model: InstalledModel, device: str) -> Ju
         bands={q.id: Bands(s.min_mass, s.thresholds.get(q.id, s.threshold), s.unsure_band) for q in QUESTIONS},
         time_limit_s=s.limit_s,
         canaries=s.canaries,
+        thought=s.thought_tokens if s.mode == "reasoned" else 0,
     )
 
 

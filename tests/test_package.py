@@ -45,6 +45,7 @@ LEVELS = {
     "checking": 8,
     "starter": 8,
     "judging": 9,
+    "diversifying": 9,
     "console": 9,
     "demo": 10,
     "cli": 11,
@@ -139,7 +140,6 @@ def test_without_a_card_nothing_is_loaded_for_nothing(examples, tmp_path, words,
         ["models", "verify"],
         ["models", "import", "d"],
         ["models", "export", "d"],
-        ["prompts", "diversify"],
     ],
 )
 def test_what_is_not_built_says_so_and_exits_2(words):

@@ -70,3 +70,8 @@ def verdict(masses: Masses | None, bands: Bands) -> Verdict:
     if abs(probability - bands.threshold) < bands.unsure:
         return Verdict("unscored", probability, masses.total)
     return Verdict("yes" if probability >= bands.threshold else "no", probability, masses.total)
+
+
+def open_thought(text: str) -> bool:
+    """Whether a text breaks off inside a thought (`<think>` without its `</think>`)."""
+    return text.rfind("<think>") > text.rfind("</think>")

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from srlite.judge.answers import Bands, Masses, verdict
 from srlite.judge.decision import DECISION_QUESTIONS, decide
-from srlite.judge.questions import CANONICAL
-from srlite.judge.scaffold import Family, description_segment, prefix_segments, question_segment
-from srlite.judge.wire import Score, Sheet
+from srlite.judge.sheets import Form
+from srlite.judge.wire import Score
 from srlite.types import Decision, Item
 
 ITEM = Item("18_4", "walks backward", "The child takes at least two steps backward.")
@@ -38,10 +37,9 @@ CANARIES: tuple[Canary, ...] = (
 )
 
 
-def message(family: Family) -> Score:
+def message(form: Form) -> Score:
     """All canaries with the questions that decide, as one message to the worker."""
-    asked = tuple(question_segment(family, CANONICAL.question(q)) for q in DECISION_QUESTIONS)
-    return Score(prefix_segments(family, ITEM), tuple(Sheet(description_segment(c.description), asked) for c in CANARIES))
+    return form.score(form.prefix(ITEM), [(c.description, DECISION_QUESTIONS) for c in CANARIES])
 
 
 def wrong(answers: Sequence[Sequence[Masses | None]], bands: Mapping[str, Bands]) -> tuple[str, ...]:

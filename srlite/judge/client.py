@@ -33,14 +33,9 @@ from srlite.judge.cache import VerdictCache, verdict_key
 from srlite.judge.child import Child, ChildDied, ChildTooSlow
 from srlite.judge.header import check_header
 from srlite.judge.questions import CANONICAL, QUESTIONS, Texts
-from srlite.judge.scaffold import (
-    Segment,
-    description_segment,
-    family_named,
-    prefix_segments,
-    question_segment,
-)
-from srlite.judge.wire import Failed, Load, Loaded, Message, Score, Scored, Sheet
+from srlite.judge.scaffold import Family, Segment
+from srlite.judge.sheets import Form
+from srlite.judge.wire import Failed, Load, Loaded, Message, Scored
 from srlite.types import Item, Verdict, Verdicts
 
 _LEAST_SEQUENCES = 2 + len(QUESTIONS)  # the prefix, a description, its questions
@@ -58,18 +53,18 @@ _OTHER_CURE = "Run `srlite doctor`; choose another judge, or no layers on the ca
 class JudgeSettings:
     """Which judge, and what it may use.
 
-    sha256: of the file, 64 hex digits, or None to have it computed. family: a name known to
-    scaffold.family_named. threads: CPU threads of the worker. n_ctx: tokens of the window; n_batch: tokens
-    of a decode call; n_seq_max: branches at once (8 to 256, at most n_batch). bands: by question id, one for
-    each of the six; judges lean differently from question to question. gpu_layers: layers on the card (0
-    none, -1 all). extra_buffers: llama.cpp may repack weights. time_limit_s: for one answer of the worker
-    (all descriptions of an item in one `ask`), and for loading. canaries: refuse a judge that decides them
-    wrongly. texts: other wordings, for trying out.
+    sha256: of the file, 64 hex digits, or None to have it computed. family: a name known to scaffold.family_named, or None:
+    that of the file's architecture. threads: CPU threads of the worker. n_ctx: tokens of the window; n_batch: tokens of a
+    decode call; n_seq_max: branches at once (8 to 256, at most n_batch). bands: by question id, one for each of the six;
+    judges lean differently from question to question. gpu_layers: layers on the card (0 none, -1 all). extra_buffers:
+    llama.cpp may repack weights. time_limit_s: for one answer of the worker (all descriptions of an item in one `ask`), and
+    for loading. canaries: refuse a judge that decides them wrongly. thought: most tokens that the judge writes before it is
+    asked (sheets.py); 0 asks directly. texts: other wordings, for trying out.
     """
 
     path: Path
     sha256: str | None
-    family: str
+    family: str | None
     threads: int
     n_ctx: int
     n_batch: int
@@ -79,6 +74,7 @@ class JudgeSettings:
     bands: Mapping[str, Bands]
     time_limit_s: float
     canaries: bool
+    thought: int = 0
     texts: Texts = CANONICAL
 
     def __post_init__(self) -> None:
@@ -87,7 +83,7 @@ class JudgeSettings:
             raise ValueError(f"n_seq_max is {self.n_seq_max}; {_LEAST_SEQUENCES} to {most} are possible")
         if set(self.bands) != {q.id for q in QUESTIONS}:
             raise ValueError(f"judge bands are needed for each question, not for {sorted(self.bands)}")
-        if min(self.threads, self.n_ctx, self.n_batch) < 1 or self.time_limit_s <= 0:
+        if min(self.threads, self.n_ctx, self.n_batch) < 1 or self.time_limit_s <= 0 or self.thought < 0:
             raise ValueError(f"judge settings out of range: {self}")
 
 
@@ -109,8 +105,7 @@ class Judge:
 
     def __init__(self, settings: JudgeSettings, cache: VerdictCache | None):
         self.settings = settings
-        self._family = family_named(settings.family)
-        check_header(settings.path, self._family)
+        self._form = Form(check_header(settings.path, settings.family), settings.thought, settings.texts)
         self.sha256: str = settings.sha256 or _file_sha256(settings.path)
         self._cache = cache
         self._child: Child | None = None
@@ -150,6 +145,22 @@ class Judge:
             with self._gone_when_it_fails():
                 self._check(self._child)
 
+    @property
+    def family(self) -> Family:
+        return self._form.family
+
+    def put(self, message: Message, *, where: Item) -> Message:
+        """The worker's answer to a message about an item that is not about descriptions. Raises as `ask` does."""
+        answer = self._with_one_restart(message)
+        if isinstance(answer, Failed):
+            self.close()  # what its memory holds is no longer known
+            raise DeviceError(
+                f"the judge could not answer: {answer.message}",
+                where=f"item {where.code}",
+                remedy="Give the judge a larger window (n_ctx), or shorten the item's text.",
+            )
+        return answer
+
     def ask(self, requests: Sequence[Request]) -> list[Verdicts]:
         """The verdicts of each request, by question id.
 
@@ -163,10 +174,7 @@ class Judge:
         missing: dict[tuple[Segment, ...], dict[str, tuple[Request, str]]] = {}
         for key, (request, question_id) in keys.items():
             if key not in known:
-                missing.setdefault(self._prefix(request.item), {})[key] = (
-                    request,
-                    question_id,
-                )
+                missing.setdefault(self._form.prefix(request.item), {})[key] = (request, question_id)
         for prefix, asked in missing.items():
             known |= self._evaluate(prefix, asked)
         return [{q: self._verdict(r, q, known) for q in r.questions} for r in requests]
@@ -177,32 +185,16 @@ class Judge:
         return verdict(known[self._key(request, question_id)], self.settings.bands[question_id])
 
     def _key(self, request: Request, question_id: str) -> str:
-        segments = (
-            *self._prefix(request.item),
-            description_segment(request.description),
-            self._question(question_id),
-        )
-        return verdict_key(self.sha256, self._family.name, (segment.text for segment in segments))
-
-    def _prefix(self, item: Item) -> tuple[Segment, ...]:
-        return prefix_segments(self._family, item, self.settings.texts.system)
-
-    def _question(self, question_id: str) -> Segment:
-        return question_segment(self._family, self.settings.texts.question(question_id))
+        return verdict_key(self.sha256, self._form.family.name, self._form.read(request.item, request.description, question_id))
 
     def _evaluate(self, prefix: tuple[Segment, ...], asked: dict[str, tuple[Request, str]]) -> dict[str, Masses | None]:
         """Judge what shares a prefix, and commit it. Key -> masses."""
         by_description: dict[str, list[tuple[str, str]]] = {}
         for key, (request, question_id) in asked.items():
             by_description.setdefault(request.description, []).append((key, question_id))
-        sheets = tuple(
-            Sheet(
-                description_segment(text),
-                tuple(self._question(q) for _, q in pairs),
-            )
-            for text, pairs in by_description.items()
-        )
-        scored = self._score(Score(prefix, sheets), where=next(iter(asked.values()))[0].item)
+        message = self._form.score(prefix, ((text, [q for _, q in pairs]) for text, pairs in by_description.items()))
+        scored = self.put(message, where=next(iter(asked.values()))[0].item)
+        assert isinstance(scored, Scored)
         self.tokens_evaluated += scored.evaluated
         keys = [[key for key, _ in pairs] for pairs in by_description.values()]
         found = {
@@ -213,18 +205,6 @@ class Judge:
         if self._cache:
             self._cache.put({key: masses for key, masses in found.items() if masses is not None})
         return found
-
-    def _score(self, message: Score, where: Item) -> Scored:
-        answer = self._with_one_restart(message)
-        if isinstance(answer, Failed):
-            self.close()  # what its memory holds is no longer known
-            raise DeviceError(
-                f"the judge could not answer: {answer.message}",
-                where=f"item {where.code}",
-                remedy="Give the judge a larger window (n_ctx), or shorten the item's text.",
-            )
-        assert isinstance(answer, Scored)
-        return answer
 
     def _with_one_restart(self, message: Message) -> Message:
         try:
@@ -268,7 +248,7 @@ class Judge:
 
     def _check(self, child: Child) -> None:
         """Raises ModelError when the judge decides a canary wrongly."""
-        answer = child.exchange(canaries.message(self._family), self.settings.time_limit_s)
+        answer = child.exchange(canaries.message(self._form), self.settings.time_limit_s)
         if isinstance(answer, Failed):
             raise DeviceError(f"the judge could not answer: {answer.message}", where=str(self.settings.path))
         if found := canaries.wrong(answer.masses, self.settings.bands):
@@ -281,7 +261,8 @@ class Judge:
 
     def _load(self, child: Child) -> None:
         s = self.settings
-        load = Load(str(s.path), s.n_ctx, s.n_batch, s.n_seq_max, s.threads, s.gpu_layers, self._extra_buffers)
+        markers = self.family.needed_tokens
+        load = Load(str(s.path), markers, s.n_ctx, s.n_batch, s.n_seq_max, s.threads, s.gpu_layers, self._extra_buffers)
         answer = child.exchange(load, s.time_limit_s)
         if isinstance(answer, Failed):
             raise ModelError(

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from srlite.errors import ModelError
 from srlite.judge.questions import questions_hash
-from srlite.judge.scaffold import Family
+from srlite.judge.scaffold import Family, family_named, family_of, known_families
 
 QUESTIONS_KEY = "srlite.questions_sha256"
 """Metadata of a judge that was trained on our questions: `questions_hash()` of that day."""
@@ -53,10 +53,13 @@ class Header:
         return str(self.metadata.get("general.architecture", ""))
 
 
-def check_header(path: Path, family: Family) -> Header:
-    """The header of a file that can be used as a judge of that family. Raises ModelError."""
+def check_header(path: Path, name: str | None) -> Family:
+    """The family of a file that can be used as a judge: the one named, or, for None, the one of its architecture. Raises
+    ModelError."""
     header = _read(path)
-    _check_architecture(path, header, family)
+    family = family_named(name) if name else family_of(header.architecture)
+    if family is None or header.architecture not in family.architectures:
+        raise _other_architecture(path, header, family)
     _check_vocabulary(path, header, family)
     size = path.stat().st_size
     if size < header.needed_bytes:
@@ -64,7 +67,7 @@ def check_header(path: Path, family: Family) -> Header:
     trained_on = header.metadata.get(QUESTIONS_KEY)
     if trained_on is not None and trained_on != questions_hash():
         raise _error(path, "this judge was trained on other question texts than the present ones", f"Run `{REMAKE}`.")
-    return header
+    return family
 
 
 def _error(path: Path, message: str, remedy: str) -> ModelError:
@@ -162,21 +165,24 @@ def _bytes_of(kind: int, elements: int) -> int:
     return elements // block_elements * block_bytes
 
 
-def _check_architecture(path: Path, header: Header, family: Family) -> None:
-    found = header.architecture
-    if found in family.architectures:
-        return
+def _other_architecture(path: Path, header: Header, family: Family | None) -> ModelError:
+    found, installed = header.architecture, importlib.metadata.version("llama-cpp-python")
     if found in ("clip", "mmproj"):
-        raise _error(
+        return _error(
             path,
             "this is a vision projector (mmproj), not a language model",
             "Choose the language model's file.",
         )
-    installed = importlib.metadata.version("llama-cpp-python")
-    raise _error(
+    said = f"the file's architecture is {found!r} (llama-cpp-python {installed} is installed)"
+    if family is None:
+        return _error(
+            path,
+            f"{said}, and there is no judge template for it",
+            f"Choose a judge of one of these families: {known_families()}.",
+        )
+    return _error(
         path,
-        f"the file's architecture is {found!r}; the judge's family {family.name!r} covers "
-        f"{', '.join(family.architectures)} (llama-cpp-python {installed} is installed)",
+        f"{said}; the judge's family {family.name!r} covers {', '.join(family.architectures)}",
         "Choose a judge of that family, or name the right family for this file in models.toml.",
     )
 

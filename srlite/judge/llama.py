@@ -1,26 +1,27 @@
-"""llama.cpp's low-level interface: score yes/no questions in a tree that shares its beginnings.
+"""llama.cpp's low-level interface: score yes/no questions in a tree that shares its beginnings; write short texts.
 
     level 1   the prefix (an item's scaffold), on sequence 0; kept for the next call when it is the same again
-    level 2   the descriptions, each a branch of the prefix
+    level 2   the descriptions, each a branch of the prefix; a thought, where one is asked for, is written at its end
     level 3   the questions, each a branch of its description; logits at their last tokens only
 
-Contract: every branch sees exactly prefix + description + question, as if it had been evaluated alone. A
+Contract: every branch sees exactly prefix + description (+ thought) + question, as if it had been evaluated alone. A
 level is one decode call unless n_batch splits it; the branches go in several waves when n_seq_max or n_ctx
 asks for it. A branch that does not fit into the window with all of its questions is not evaluated: its
-masses are None. So are those of non-finite logits.
+masses are None. So are those of non-finite logits, and those behind a thought that never came to its end (`</think>`).
 
 Imported by the worker process only: a crash in native code must not take the caller with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import llama_cpp
 import numpy as np
 
-from srlite.judge.answers import Masses
+from srlite.judge.answers import Masses, open_thought
 from srlite.judge.vocabulary import EngineError, Vocabulary
 
 
@@ -72,18 +73,40 @@ class _Row:
     wants_logits: bool
 
 
-def waves(prefix_length: int, branches: Sequence[Branch], n_ctx: int, n_seq_max: int) -> list[list[int]]:
-    """Indices of the branches, in order, in consecutive waves that fit; those that never fit are left out."""
+Choose = Callable[[int, np.ndarray], int]
+"""(number of the text, logits (V,)) -> the next token."""
+
+
+def likeliest(_: int, logits_V: np.ndarray) -> int:
+    return int(logits_V.argmax())
+
+
+def drawn(rngs: Sequence[np.random.Generator], temperature: float) -> Choose:
+    """Each text by its own generator, so that none depends on its company."""
+
+    def choose(number: int, logits_V: np.ndarray) -> int:
+        # The Gumbel trick: the argmax of logits / temperature + Gumbel noise is a draw from their softmax.
+        return int((logits_V.astype(np.float64) / temperature + rngs[number].gumbel(size=len(logits_V))).argmax())
+
+    return choose
+
+
+def waves(prefix_length: int, branches: Sequence[Branch], n_ctx: int, n_seq_max: int, thought: int = 0) -> list[list[int]]:
+    """Indices of the branches, in order, in consecutive waves that fit; those that never fit are left out.
+
+    thought: tokens that a branch wants besides its own.
+    """
     planned: list[list[int]] = [[]]
     cells, sequences = prefix_length, 1
     for index, branch in enumerate(branches):
-        if prefix_length + branch.cells > n_ctx or 1 + branch.sequences > n_seq_max:
+        needed = branch.cells + thought
+        if prefix_length + needed > n_ctx or 1 + branch.sequences > n_seq_max:
             continue
-        if cells + branch.cells > n_ctx or sequences + branch.sequences > n_seq_max:
+        if cells + needed > n_ctx or sequences + branch.sequences > n_seq_max:
             planned.append([])
             cells, sequences = prefix_length, 1
         planned[-1].append(index)
-        cells += branch.cells
+        cells += needed
         sequences += branch.sequences
     return [wave for wave in planned if wave]
 
@@ -108,9 +131,10 @@ class Engine:
         llama_cpp.llama_free(self._context)
         llama_cpp.llama_model_free(self._model)
 
-    def score(self, prefix: tuple[int, ...], branches: Sequence[Branch]) -> list[tuple[Masses | None, ...]]:
+    def score(self, prefix: tuple[int, ...], branches: Sequence[Branch], thought: int = 0) -> list[tuple[Masses | None, ...]]:
         """For each branch, the masses of its questions in order; None where a branch does not fit.
 
+        thought: most tokens that the model writes behind each description before it is asked; it takes the likeliest.
         Raises EngineError when the prefix alone fills the window, or llama.cpp fails.
         """
         options = self._options
@@ -118,8 +142,8 @@ class Engine:
             raise EngineError(f"the item's text takes {len(prefix)} tokens of a window of {options.n_ctx}")
         self._hold_prefix(prefix)
         results: list[tuple[Masses | None, ...]] = [(None,) * len(branch.questions) for branch in branches]
-        for wave in waves(len(prefix), branches, options.n_ctx, options.n_seq_max):
-            scored = self._score_wave(len(prefix), [branches[index] for index in wave])
+        for wave in waves(len(prefix), branches, options.n_ctx, options.n_seq_max, thought):
+            scored = self._score_wave(len(prefix), [branches[index] for index in wave], thought)
             for index, masses in zip(wave, scored, strict=True):
                 results[index] = masses
         return results
@@ -156,46 +180,92 @@ class Engine:
         list(self._decode([_Row(token, position, 0, False) for position, token in enumerate(prefix)]))
         self._prefix = prefix
 
-    def _score_wave(self, start: int, branches: Sequence[Branch]) -> list[tuple[Masses | None, ...]]:
+    def write(self, prefix: tuple[int, ...], count: int, most: int, choose: Choose) -> list[str]:
+        """`count` continuations of the prefix, each of at most `most` tokens. Raises EngineError, also for want of room."""
+        options = self._options
+        if len(prefix) + count * most > options.n_ctx or 1 + count > options.n_seq_max:
+            raise EngineError(f"{count} texts of {most} tokens do not fit into a window of {options.n_ctx} tokens")
+        self._hold_prefix(prefix[:-1])
+        with self._sequences(count):
+            for sequence in range(1, count + 1):
+                llama_cpp.llama_memory_seq_cp(self._memory, 0, sequence, -1, -1)
+            rows = [_Row(prefix[-1], len(prefix) - 1, sequence, True) for sequence in range(1, count + 1)]
+            return [self.vocabulary.text(tokens) for tokens in self._grow(rows, count, most, choose)]
+
+    def _score_wave(self, start: int, branches: Sequence[Branch], thought: int) -> list[tuple[Masses | None, ...]]:
         # Sequences: 0 the prefix, 1 .. B the descriptions, B+1 ... the questions.
         leaves = [(parent, question) for parent, branch in enumerate(branches, 1) for question in branch.questions]
-        try:
+        with self._sequences(len(branches) + len(leaves)):
             for sequence, _ in enumerate(branches, 1):
                 llama_cpp.llama_memory_seq_cp(self._memory, 0, sequence, -1, -1)
-            list(self._decode(self._description_rows(start, branches)))
+            rows = self._description_rows(start, branches, write_on=thought > 0)
+            thoughts = self._grow(rows, len(branches), thought, likeliest)
             for sequence, (parent, _) in enumerate(leaves, len(branches) + 1):
                 llama_cpp.llama_memory_seq_cp(self._memory, parent, sequence, -1, -1)
-            masses = iter(list(self._decode(self._question_rows(start, branches))))
-            return [tuple(next(masses) for _ in branch.questions) for branch in branches]
+            starts = [start + len(b.description) + len(t) for b, t in zip(branches, thoughts, strict=True)]
+            masses = map(self._masses, self._decode(self._question_rows(starts, branches)))
+            answers = [tuple(next(masses) for _ in branch.questions) for branch in branches]
+        lost = [open_thought(self.vocabulary.text(tokens)) for tokens in thoughts]
+        return [(None,) * len(row) if gone else row for row, gone in zip(answers, lost, strict=True)]
+
+    @contextmanager
+    def _sequences(self, count: int) -> Iterator[None]:
+        """Sequences 1 to `count` are free again afterwards."""
+        try:
+            yield
         except EngineError:
             self._prefix = None  # what the memory holds is no longer known
             raise
         finally:
-            for sequence in range(1, len(branches) + len(leaves) + 1):
+            for sequence in range(1, count + 1):
                 llama_cpp.llama_memory_seq_rm(self._memory, sequence, -1, -1)
 
+    def _grow(self, rows: Sequence[_Row], count: int, most: int, choose: Choose) -> list[tuple[int, ...]]:
+        """Evaluate `rows`, and write on behind the `count` of them that want logits: at most `most` tokens each.
+
+        Whatever was written is in the memory afterwards, behind the text that it continues; end tokens are neither.
+        """
+        ends = [row for row in rows if row.wants_logits]
+        written: list[list[int]] = [[] for _ in range(count)]
+        growing = list(range(count)) if most else []
+        logits = self._decode(rows)
+        while growing:
+            chosen = [(i, choose(i, logits_V)) for i, logits_V in zip(growing, logits, strict=True)]
+            going = [(i, token) for i, token in chosen if not self.vocabulary.ends(token)]
+            for i, token in going:
+                written[i].append(token)
+            growing = [i for i, _ in going if len(written[i]) < most]
+            logits = self._decode(
+                [_Row(t, ends[i].position + len(written[i]), ends[i].sequence, i in growing) for i, t in going]
+            )
+        list(logits)
+        return [tuple(tokens) for tokens in written]
+
     @staticmethod
-    def _description_rows(start: int, branches: Sequence[Branch]) -> list[_Row]:
+    def _description_rows(start: int, branches: Sequence[Branch], *, write_on: bool) -> list[_Row]:
         return [
-            _Row(token, start + offset, sequence, False)
+            _Row(token, start + offset, sequence, write_on and offset == len(branch.description) - 1)
             for sequence, branch in enumerate(branches, 1)
             for offset, token in enumerate(branch.description)
         ]
 
     @staticmethod
-    def _question_rows(start: int, branches: Sequence[Branch]) -> list[_Row]:
+    def _question_rows(starts: Sequence[int], branches: Sequence[Branch]) -> list[_Row]:
+        """starts: for each branch, the position of its questions' first tokens."""
         rows: list[_Row] = []
         sequence = len(branches)
-        for branch in branches:
-            begin = start + len(branch.description)
+        for begin, branch in zip(starts, branches, strict=True):
             for question in branch.questions:
                 sequence += 1
                 last = len(question) - 1
                 rows += [_Row(token, begin + i, sequence, i == last) for i, token in enumerate(question)]
         return rows
 
-    def _decode(self, rows: Sequence[_Row]) -> Iterator[Masses | None]:
-        """Evaluate rows in calls of n_batch; yields the masses of those that want logits, in order."""
+    def _decode(self, rows: Sequence[_Row]) -> Iterator[np.ndarray]:
+        """Evaluate rows in calls of n_batch; yields the logits (V,) of those that want them, in order.
+
+        They are llama.cpp's own memory: good until the next is asked for. Nothing is evaluated before the first is.
+        """
         step = self._options.n_batch
         for begin in range(0, len(rows), step):
             chunk = rows[begin : begin + step]
@@ -204,7 +274,7 @@ class Engine:
             if code != 0:
                 raise EngineError(f"llama.cpp could not evaluate {len(chunk)} tokens (code {code})")
             self.evaluated += len(chunk)
-            yield from (self._masses(i) for i, row in enumerate(chunk) if row.wants_logits)
+            yield from (self._logits(i) for i, row in enumerate(chunk) if row.wants_logits)
 
     def _fill(self, rows: Sequence[_Row]) -> None:
         batch = self._batch
@@ -214,12 +284,14 @@ class Engine:
             batch.n_seq_id[i], batch.seq_id[i][0] = 1, row.sequence
             batch.logits[i] = row.wants_logits
 
-    def _masses(self, index: int) -> Masses | None:
+    def _logits(self, index: int) -> np.ndarray:
         pointer = llama_cpp.llama_get_logits_ith(self._context, index)
-        logits_V = np.ctypeslib.as_array(pointer, shape=(self.vocabulary.size,)).astype(np.float64)
+        return np.ctypeslib.as_array(pointer, shape=(self.vocabulary.size,))
+
+    def _masses(self, logits_V: np.ndarray) -> Masses | None:
         if not np.isfinite(logits_V).all():
             return None
-        weights_V = np.exp(logits_V - logits_V.max())
+        weights_V = np.exp(logits_V.astype(np.float64) - logits_V.max())
         weights_V /= weights_V.sum()
         vocabulary = self.vocabulary
         return Masses(float(weights_V[vocabulary.yes_ids].sum()), float(weights_V[vocabulary.no_ids].sum()))

@@ -42,6 +42,8 @@ DESCRIPTION_LABEL = "\nText:"
 BEFORE_DESCRIPTION = ' "'
 AFTER_DESCRIPTION = '"'
 BEFORE_QUESTION = "\nQuestion: "
+WEIGHING = "In one short sentence: what does the text say about the criterion, and is that enough to decide pass or fail?"
+"""The first turn of a judge that reasons. Not part of `questions_hash`: a judge that answers directly never reads it."""
 
 FIXED_TEXTS = (
     SYSTEM,

@@ -4,6 +4,8 @@
     descriptions of an item description  the text that the descriptor wrote, in quotation marks
     question     the question, the end of the user's turn, the start of the judge's answer
 
+With a first turn in which the judge weighs the evidence: prefix | description | weighing | what it writes | question.
+
 Contract: a text is a tuple of segments that are tokenised APART and put behind one another, whoever
 tokenises (llama.cpp here, a trainer elsewhere). In a `markers` segment the family's chat markers are special
 tokens; everything that people or models wrote is a segment of its own in which they are plain text. A start
@@ -27,6 +29,7 @@ from srlite.judge.questions import (
     ITEM_LABEL,
     RULES,
     SYSTEM,
+    WEIGHING,
     Question,
 )
 from srlite.types import Item
@@ -70,15 +73,23 @@ _FAMILIES = (
 )
 
 
+def family_of(architecture: str) -> Family | None:
+    """The family that a GGUF architecture belongs to; None where there is no template for it."""
+    return next((family for family in _FAMILIES if architecture in family.architectures), None)
+
+
+def known_families() -> str:
+    return ", ".join(family.name for family in _FAMILIES)
+
+
 def family_named(name: str) -> Family:
     """The family of that name. Raises ModelError when there is no template for it."""
     for family in _FAMILIES:
         if family.name == name:
             return family
-    known = ", ".join(family.name for family in _FAMILIES)
     raise ModelError(
         f"there is no judge template for the model family {name!r}",
-        remedy=f"Choose a judge of one of these families: {known}.",
+        remedy=f"Choose a judge of one of these families: {known_families()}.",
     )
 
 
@@ -101,6 +112,15 @@ def description_segment(description: str) -> Segment:
     return Segment(f"{BEFORE_DESCRIPTION}{description}{AFTER_DESCRIPTION}", markers=False)
 
 
-def question_segment(family: Family, question: Question) -> Segment:
-    """The question and everything up to the first token of the answer."""
-    return Segment(f"{BEFORE_QUESTION}{question.text}{family.before_answer}", markers=True)
+def question_segment(family: Family, question: Question, *, second_turn: bool = False) -> Segment:
+    """The question and everything up to the first token of the answer.
+
+    second_turn: the judge has answered before; its turn is closed, and the question is the user's next one.
+    """
+    before = f"{family.before_user}{BEFORE_QUESTION.lstrip()}" if second_turn else BEFORE_QUESTION
+    return Segment(f"{before}{question.text}{family.before_answer}", markers=True)
+
+
+def weighing_segment(family: Family) -> Segment:
+    """What the judge is asked first, up to the first token of what it writes."""
+    return Segment(f"{BEFORE_QUESTION}{WEIGHING}{family.before_answer}", markers=True)

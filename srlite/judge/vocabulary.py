@@ -41,6 +41,23 @@ class Vocabulary:
         """Each segment tokenised apart; no start token."""
         return tuple(token for segment in segments for token in self._segment(segment))
 
+    def check(self, markers: Iterable[str]) -> None:
+        """Raises EngineError when a conversation could not be put to this model as it was trained to read one."""
+        for marker in markers:
+            as_marker, as_text = self._tokenize(marker, markers=True), self.tokens([Segment(marker, markers=False)])
+            if len(as_marker) != 1 or as_marker[0] in as_text:
+                raise EngineError(f"the tokenizer does not take {marker} as one marker, and as text where it is text")
+            if as_marker[0] in self.start:
+                raise EngineError(f"the tokenizer puts {marker} in front of every text, where the template has it already")
+
+    def text(self, tokens: Iterable[int]) -> str:
+        """What the tokens spell; a character that was cut is replaced."""
+        return b"".join(self._bytes(token) for token in tokens).decode("utf-8", "replace")
+
+    def ends(self, token: int) -> bool:
+        """Whether a text ends here: an end token, or any other marker of the chat template."""
+        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token) or llama_cpp.llama_vocab_is_control(self._vocab, token))
+
     def _segment(self, segment: Segment) -> Iterator[int]:
         if segment.markers:
             yield from self._tokenize(segment.text, markers=True)
@@ -65,11 +82,18 @@ class Vocabulary:
             raise EngineError(f"a text of {len(data)} bytes could not be tokenised")
         return list(tokens[:count])
 
+    def _bytes(self, token: int) -> bytes:
+        room = 64
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            count = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
+            if count >= 0:
+                return buffer.raw[:count]
+            room = -count
+
     def _piece(self, token: int) -> str | None:
-        buffer = ctypes.create_string_buffer(64)
-        count = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
         try:
-            return buffer.raw[:count].decode() if count > 0 else None  # negative: longer than any spelling of yes or no
+            return self._bytes(token).decode()
         except UnicodeDecodeError:
             return None  # part of a character
 

@@ -1,8 +1,8 @@
 """What goes between the client and the worker process: frames of JSON, each after its length (four bytes,
 little-endian).
 
-Contract: a `Load` is answered by `Loaded` or `Failed`, a `Score` by `Scored` or `Failed`. Texts travel,
-never tokens: the vocabulary lives in the worker.
+Contract: a `Load` is answered by `Loaded`, a `Score` by `Scored`, a `Write` by `Written`, and each of them by `Failed` where it
+cannot be done. Texts travel, never tokens: the vocabulary lives in the worker.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ LENGTH = struct.Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Open this file. The fields after `path` are those of llama.EngineOptions."""
+    """Open this file. markers: the family's chat markers; the fields behind them are those of llama.EngineOptions."""
 
     path: str
+    markers: tuple[str, ...]
     n_ctx: int
     n_batch: int
     n_seq_max: int
@@ -47,10 +48,15 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Descriptions that share a prefix."""
+    """Descriptions that share a prefix.
+
+    weighing: what is asked behind each description first, if anything; thought: most tokens of what the judge writes then.
+    """
 
     prefix: tuple[Segment, ...]
     sheets: tuple[Sheet, ...]
+    weighing: Segment | None = None
+    thought: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +72,29 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
+class Write:
+    """`count` texts, written on from a prompt: of at most `most` tokens each, drawn at this temperature; text i by seed + i."""
+
+    prompt: tuple[Segment, ...]
+    count: int
+    most: int
+    temperature: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """The worker lives, but could not do it."""
 
     message: str
 
 
-Message = Load | Loaded | Score | Scored | Failed
+Message = Load | Loaded | Score | Scored | Write | Written | Failed
 
 
 def encode(message: Message) -> bytes:
@@ -86,10 +108,17 @@ def decode(body: bytes) -> Message:
     fields = json.loads(body)
     kind = fields.pop("kind")
     if kind == "Score":
-        return Score(_segments(fields["prefix"]), tuple(_sheet(sheet) for sheet in fields["sheets"]))
+        weighing = fields["weighing"] and Segment(**fields["weighing"])
+        return Score(_segments(fields["prefix"]), tuple(map(_sheet, fields["sheets"])), weighing, fields["thought"])
     if kind == "Scored":
         return Scored(tuple(tuple(_masses(m) for m in row) for row in fields["masses"]), fields["evaluated"])
-    return {"Load": Load, "Loaded": Loaded, "Failed": Failed}[kind](**fields)
+    if kind == "Load":
+        return Load(**(fields | {"markers": tuple(fields["markers"])}))
+    if kind == "Write":
+        return Write(_segments(fields.pop("prompt")), **fields)
+    if kind == "Written":
+        return Written(tuple(fields["texts"]))
+    return {"Loaded": Loaded, "Failed": Failed}[kind](**fields)
 
 
 def _segments(values: list[dict[str, object]]) -> tuple[Segment, ...]:

@@ -12,10 +12,11 @@ import signal
 from typing import BinaryIO
 
 import llama_cpp
+import numpy as np
 
-from srlite.judge.llama import Branch, Engine, EngineOptions
+from srlite.judge.llama import Branch, Engine, EngineOptions, drawn
 from srlite.judge.vocabulary import EngineError
-from srlite.judge.wire import LENGTH, Failed, Load, Loaded, Message, Score, Scored, Sheet, decode, encode
+from srlite.judge.wire import LENGTH, Failed, Load, Loaded, Message, Score, Scored, Write, Written, decode, encode
 
 _WARNING = 3  # ggml's log levels: 1 debug, 2 info, 3 warning, 4 error
 
@@ -44,6 +45,8 @@ def serve(frames_in: BinaryIO, frames_out: BinaryIO) -> None:
             if isinstance(message, Load):
                 engine = _load(message)
                 answer: Message = Loaded(bool(llama_cpp.llama_supports_gpu_offload()))
+            elif isinstance(message, Write):
+                answer = _write(engine, message)
             else:
                 answer = _score(engine, message)
         except EngineError as error:
@@ -65,20 +68,28 @@ def _load(message: Load) -> Engine:
         gpu_layers=message.gpu_layers,
         extra_buffers=message.extra_buffers,
     )
-    return Engine(message.path, options)
+    engine = Engine(message.path, options)
+    engine.vocabulary.check(message.markers)
+    return engine
 
 
 def _score(engine: Engine, message: Score) -> Scored:
     vocabulary = engine.vocabulary
     before = engine.evaluated
     prefix = vocabulary.start + vocabulary.tokens(message.prefix)
-    masses = engine.score(prefix, [_branch(engine, sheet) for sheet in message.sheets])
+    weighing = [message.weighing] if message.weighing else []
+    branches = [
+        Branch(vocabulary.tokens([sheet.description, *weighing]), tuple(vocabulary.tokens([q]) for q in sheet.questions))
+        for sheet in message.sheets
+    ]
+    masses = engine.score(prefix, branches, message.thought)
     return Scored(tuple(masses), engine.evaluated - before)
 
 
-def _branch(engine: Engine, sheet: Sheet) -> Branch:
-    tokens = engine.vocabulary.tokens
-    return Branch(tokens([sheet.description]), tuple(tokens([question]) for question in sheet.questions))
+def _write(engine: Engine, message: Write) -> Written:
+    prompt = engine.vocabulary.start + engine.vocabulary.tokens(message.prompt)
+    rngs = [np.random.default_rng(message.seed + number) for number in range(message.count)]
+    return Written(tuple(engine.write(prompt, message.count, message.most, drawn(rngs, message.temperature))))
 
 
 def main() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,13 +41,32 @@ def seed_of(*parts: object) -> int:
 def round_pairs(
     records: Sequence[Record], known: Sequence[Record], catalogue: Catalogue, settings: Settings, number: int
 ) -> tuple[Pair, ...]:
-    """The matched pairs of all training records and fresh mismatched ones, shuffled."""
-    matched = matched_pairs(records)
+    """The matched pairs of the training records whose turn it is, and fresh mismatched ones, shuffled."""
+    matched = matched_pairs(turns(records, settings.schedule.max_imbalance, seed=settings.seed, number=number))
     count = mismatched_count(len(matched), share=settings.schedule.mismatched_share)
     unrelated = mismatched_pairs(records, catalogue, count=count, seed=seed_of(settings.seed, "mismatch", number), known=known)
     pairs = sorted((*matched, *unrelated), key=lambda p: p.id)
     random.Random(seed_of(settings.seed, "order", number)).shuffle(pairs)
     return tuple(pairs)
+
+
+def turns(records: Sequence[Record], most: float | None, *, seed: int, number: int) -> tuple[Record, ...]:
+    """The records of a round: of an item's commoner outcome at most `most` times as many as of its rarer one.
+
+    Those left out come first in the next round, so that over the rounds all are used alike. An item with one outcome only, and
+    every item where `most` is None, keeps all its records.
+    """
+    cells: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in sorted(records, key=lambda r: r.clip):
+        cells[record.item, record.outcome].append(record)
+    out: list[Record] = []
+    for (item, outcome), found in cells.items():
+        others = [len(c) for (code, other), c in cells.items() if code == item and other != outcome]
+        count = min([len(found), *(math.ceil(n * most) for n in others if most)])
+        random.Random(seed_of(seed, "turns", item, outcome)).shuffle(found)
+        first = (number - 1) * count
+        out += [found[(first + i) % len(found)] for i in range(count)]
+    return tuple(out)
 
 
 def slices(records: Sequence[Record], known: Sequence[Record], catalogue: Catalogue, settings: Settings) -> tuple[Slice, ...]:

@@ -19,7 +19,8 @@ from srlite.judge.answers import Bands
 from srlite.judge.cache import VerdictCache
 from srlite.judge.child import Child
 from srlite.judge.client import Judge, JudgeSettings, Request
-from srlite.judge.questions import QUESTIONS
+from srlite.judge.questions import QUESTIONS, REWORDED
+from srlite.judge.rewording import comparing, writing
 from srlite.judge.wire import LENGTH
 from srlite.types import Item, Verdict
 
@@ -181,7 +182,7 @@ def test_closing_hands_the_memory_back_and_a_later_question_starts_anew(settings
 def test_the_worker_ends_when_its_client_is_killed(settings: Make, tiny) -> None:
     script = (
         "from srlite.judge.child import Child; from srlite.judge.wire import Load; import sys, time\n"
-        "child = Child(1); child.exchange(Load(sys.argv[1], 512, 64, 16, 1, 0, False), 60.0)\n"
+        "child = Child(1); child.exchange(Load(sys.argv[1], (), 512, 64, 16, 1, 0, False), 60.0)\n"
         "print(child.pid, flush=True); time.sleep(600)"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
@@ -291,3 +292,49 @@ def test_a_process_id_is_that_of_a_child() -> None:
     assert is_running(child.pid)
     child.close()
     assert not is_running(child.pid)
+
+
+def evaluated(cache: VerdictCache, settings: JudgeSettings, item: Item) -> int:
+    """Tokens that the worker evaluates for the requests."""
+    with Judge(settings, cache) as judge:
+        judge.ask(requests_for(item))
+        return judge.tokens_evaluated
+
+
+def test_nothing_is_asked_twice_and_everything_anew_when_what_is_read_changes(
+    tiny, settings: Make, walks: Item, tmp_path: Path
+) -> None:
+    other_bytes = tmp_path / "other.gguf"
+    other_bytes.write_bytes(tiny.path.read_bytes() + b"\0")
+    criterion = replace(walks, criterion="The child takes at least three steps backward.")
+    with VerdictCache(tmp_path / "verdicts.sqlite", 5.0) as cache:
+        all_of_them = evaluated(cache, settings(), walks)
+        assert all_of_them > 0
+        for _ in range(2):
+            assert evaluated(cache, settings(), walks) == 0
+        assert evaluated(cache, settings(path=other_bytes), walks) == all_of_them
+        assert evaluated(cache, settings(), criterion) > 0
+        assert evaluated(cache, settings(texts=REWORDED), walks) > 0
+        for thought in (8, 9):  # the mode, and the room in it
+            assert evaluated(cache, settings(thought=thought), walks) > all_of_them
+            assert evaluated(cache, settings(thought=thought), walks) == 0
+        assert evaluated(cache, settings(), walks) == 0
+
+
+def test_a_judge_that_reasons_is_asked_in_two_turns(settings: Make, walks: Item) -> None:
+    with Judge(settings(thought=8), cache=None) as judge:
+        (reasoned, *_) = judge.ask(requests_for(walks))
+    with Judge(settings(), cache=None) as judge:
+        (direct, *_) = judge.ask(requests_for(walks))
+    assert all(v.answer in ("yes", "no") for v in reasoned.values())
+    assert {q: v.probability for q, v in reasoned.items()} != {q: v.probability for q, v in direct.items()}
+
+
+def test_it_writes_paraphrases_and_compares_them(settings: Make, walks: Item) -> None:
+    with Judge(settings(), cache=None) as judge:
+        family = judge.family
+        written = judge.put(writing(family, walks, count=3, most=12, temperature=1.0, seed=5), where=walks)
+        again = judge.put(writing(family, walks, count=3, most=12, temperature=1.0, seed=6), where=walks)
+        assert len(written.texts) == 3 and written.texts[1:] == again.texts[:2]
+        scored = judge.put(comparing(family, walks, ["one", "two"]), where=walks)
+        assert [len(row) for row in scored.masses] == [2, 2]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from srlite.judge.answers import Masses, spelling
-from srlite.judge.llama import Branch, Engine, EngineOptions, waves
+from srlite.judge.llama import Branch, Engine, EngineOptions, drawn, likeliest, waves
 from srlite.judge.questions import QUESTIONS
 from srlite.judge.scaffold import (
     Segment,
@@ -182,3 +182,74 @@ def test_waves_keep_order_and_respect_both_limits() -> None:
     assert waves(50, branches, n_ctx=1000, n_seq_max=7) == [[0, 1], [2, 3], [4, 5]]
     assert waves(50, branches, n_ctx=1000, n_seq_max=3) == []
     assert waves(50, [], n_ctx=100, n_seq_max=64) == []
+
+
+def torch_greedy(tiny, engine: Engine, tokens: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """What the twin in torch writes behind these tokens, without its end token."""
+    written: list[int] = []
+    while len(written) < most:
+        with torch.no_grad():
+            token = int(tiny.model(torch.tensor([[*tokens, *written]])).logits[0, -1].argmax())
+        if engine.vocabulary.ends(token):
+            break
+        written.append(token)
+    return tuple(written)
+
+
+@pytest.mark.parametrize(("n_ctx", "n_batch"), [(1024, 256), (1024, 9), (420, 64)])
+def test_a_thought_is_written_behind_each_description_and_the_questions_stand_behind_it(
+    tiny, walks: Item, n_ctx: int, n_batch: int
+) -> None:
+    engine = Engine(str(tiny.path), EngineOptions(n_ctx, n_batch, 9, 1, 0, True))
+    prefix, branches, most = prefix_of(engine, walks), branches_of(engine, DESCRIPTIONS[:3]), 12
+    scored = engine.score(prefix, branches, most)
+    thoughts = [torch_greedy(tiny, engine, prefix + branch.description, most) for branch in branches]
+    assert len(set(thoughts)) > 1 and all(thoughts)
+    for branch, thought, row in zip(branches, thoughts, scored, strict=True):
+        for question, masses in zip(branch.questions, row, strict=True):
+            assert_close(masses, torch_masses(tiny, engine, prefix + branch.description + thought + question))
+    assert engine.evaluated == len(prefix) + sum(b.cells for b in branches) + sum(map(len, thoughts))
+    engine.close()
+
+
+def test_a_description_without_room_for_its_thought_is_not_scored(engine: Engine, walks: Item) -> None:
+    prefix, (branch,) = prefix_of(engine, walks), branches_of(engine, ["x"])
+    room = OPTIONS.n_ctx - len(prefix) - branch.cells
+    assert None not in engine.score(prefix, [branch], room)[0]
+    assert set(engine.score(prefix, [branch], room + 1)[0]) == {None}
+
+
+def test_texts_are_written_on_alike_alone_and_in_company(engine: Engine, walks: Item) -> None:
+    prefix = prefix_of(engine, walks)
+
+    def texts(count: int, seed: int) -> list[str]:
+        return engine.write(prefix, count, 10, drawn([np.random.default_rng(seed + i) for i in range(count)], 1.0))
+
+    together = texts(4, 7)
+    assert len(set(together)) == 4
+    assert together == [texts(1, 7 + i)[0] for i in range(4)]
+    assert engine.write(prefix, 2, 10, likeliest)[0] == engine.write(prefix, 1, 10, likeliest)[0]
+    with pytest.raises(EngineError, match="do not fit"):
+        engine.write(prefix, 4, OPTIONS.n_ctx, likeliest)
+
+
+def test_drawn_tokens_follow_the_softmax() -> None:
+    logits_V = np.log(np.array([0.5, 0.3, 0.2], dtype=np.float32))
+    choose = drawn([np.random.default_rng(0)], 1.0)
+    shares = np.bincount([choose(0, logits_V) for _ in range(4000)], minlength=3) / 4000
+    assert shares == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
+    cold = drawn([np.random.default_rng(0)], 0.05)
+    assert np.mean([cold(0, logits_V) == 0 for _ in range(200)]) > 0.95
+
+
+def test_the_self_test_of_the_tokenizer(tiny, tmp_path) -> None:
+    engine = Engine(str(tiny.path), OPTIONS)
+    engine.vocabulary.check(("<|im_start|>", "<|im_end|>"))
+    with pytest.raises(EngineError, match="<|im_begin|>"):
+        engine.vocabulary.check(("<|im_begin|>",))
+    engine.close()
+    doubled = Engine(str(tiny.written(tmp_path / "bos.gguf", add_bos=True)), OPTIONS)
+    doubled.vocabulary.check(("<|im_start|>", "<|im_end|>"))
+    with pytest.raises(EngineError, match="in front of every text"):
+        doubled.vocabulary.check(("<|endoftext|>",))
+    doubled.close()

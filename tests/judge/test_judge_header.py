@@ -13,12 +13,10 @@ from srlite.judge.header import QUESTIONS_KEY, check_header
 from srlite.judge.questions import questions_hash
 from srlite.judge.scaffold import family_named
 
-QWEN3 = family_named("qwen3")
-
 
 def message_for(path: Path) -> str:
     with pytest.raises(ModelError) as caught:
-        check_header(path, QWEN3)
+        check_header(path, "qwen3")
     assert caught.value.exit_code == 4
     assert caught.value.where == str(path)
     assert caught.value.remedy
@@ -26,9 +24,20 @@ def message_for(path: Path) -> str:
 
 
 def test_a_good_file(tiny) -> None:
-    header = check_header(tiny.path, QWEN3)
-    assert header.architecture == "qwen3"
-    assert 0 <= tiny.path.stat().st_size - header.needed_bytes < 32  # padding at the end at most
+    assert check_header(tiny.path, "qwen3") == check_header(tiny.path, None) == family_named("qwen3")
+
+
+@pytest.mark.parametrize("missing", [32, 1000])  # up to 32 bytes at the end may be padding
+def test_a_file_without_its_last_bytes(tiny, tmp_path: Path, missing: int) -> None:
+    path = tmp_path / "short.gguf"
+    path.write_bytes(tiny.path.read_bytes()[:-missing])
+    assert "cut short" in message_for(path)
+
+
+def test_a_family_without_template_names_those_that_have_one(tiny, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="'llama'.*no judge template") as caught:
+        check_header(tiny.written(tmp_path / "l.gguf", architecture="llama"), None)
+    assert "qwen2, qwen3" in caught.value.remedy
 
 
 def test_an_unknown_architecture_names_it_and_the_installed_version(tiny, tmp_path: Path) -> None:
@@ -39,7 +48,7 @@ def test_an_unknown_architecture_names_it_and_the_installed_version(tiny, tmp_pa
 
 def test_another_familys_file(tiny) -> None:
     with pytest.raises(ModelError, match="architecture is 'qwen3'.*'qwen2'"):
-        check_header(tiny.path, family_named("qwen2"))
+        check_header(tiny.path, "qwen2")
 
 
 def test_a_vision_projector(tiny, tmp_path: Path) -> None:
@@ -92,6 +101,6 @@ def test_missing_or_a_folder(tmp_path: Path) -> None:
 
 def test_a_judge_trained_on_other_texts_names_the_command_that_remakes_it(tiny, tmp_path: Path) -> None:
     now = tiny.written(tmp_path / "now.gguf", extra={QUESTIONS_KEY: questions_hash()})
-    assert check_header(now, QWEN3).metadata[QUESTIONS_KEY] == questions_hash()
+    assert check_header(now, "qwen3").name == "qwen3"
     stale = tiny.written(tmp_path / "stale.gguf", extra={QUESTIONS_KEY: "0" * 64})
     assert "python -m srlite.demo.make" in message_for(stale)

@@ -1,11 +1,12 @@
 """Slices: complete, fresh mismatched pairs, and nothing but the seed decides."""
 
 import random
+from collections import Counter
 
 from srlite.config import settings_from
 from srlite.demo.world import clinic
 from srlite.records.dataset import catalogue_of
-from srlite.training.schedule import planned_steps, seed_of, slices
+from srlite.training.schedule import planned_steps, seed_of, slices, turns
 from srlite.types import Record
 
 CATALOGUE = catalogue_of(None)
@@ -37,6 +38,21 @@ def test_the_order_of_the_rows_does_not_matter_and_the_seed_does():
     assert slices(RECORDS, RECORDS, CATALOGUE, SETTINGS) == slices(shuffled, shuffled, CATALOGUE, SETTINGS)
     other = SETTINGS.model_copy(update={"seed": 6})
     assert slices(RECORDS, RECORDS, CATALOGUE, SETTINGS) != slices(RECORDS, RECORDS, CATALOGUE, other)
+
+
+def test_lopsided_items_are_evened_out_and_over_the_rounds_nobody_is_left_out():
+    settings = settings_from({"schedule": {"rounds": 6, "max_imbalance": 1.5}, "seed": 5}, where="test")
+    records = [Record(f"p{i}.mp4", "18_4", "pass") for i in range(10)] + [Record(f"f{i}.mp4", "18_4", "fail") for i in range(3)]
+    records += [Record(f"o{i}.mp4", "30_1", "pass") for i in range(4)]
+    taken = {n: turns(records, settings.schedule.max_imbalance, seed=5, number=n) for n in range(1, 7)}
+    for found in taken.values():
+        counts = Counter((r.item, r.outcome) for r in found)
+        assert counts == {("18_4", "fail"): 3, ("18_4", "pass"): 5, ("30_1", "pass"): 4}  # 3 * 1.5, rounded up; nothing to even
+        assert len({r.clip for r in found}) == len(found)
+    uses = Counter(r.clip for found in taken.values() for r in found if r.clip.startswith("p"))
+    assert uses == dict.fromkeys(uses, 3) and len(uses) == 10
+    assert sorted(turns(records, None, seed=5, number=1), key=str) == sorted(records, key=str)
+    assert turns(records, 1.5, seed=5, number=1) != turns(records, 1.5, seed=6, number=1)
 
 
 def test_all_wordings_of_an_item_are_used():
