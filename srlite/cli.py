@@ -449,6 +449,9 @@ def judge_check(
     judge: Annotated[str | None, typer.Option(help="A name of `srlite models list`, or a GGUF file.")] = None,
     settings: Annotated[Path | None, typer.Option(help="An srlite.toml with settings of the judge.")] = None,
     catalogue: CatalogueFile = None,
+    thresholds: Annotated[
+        Path | None, typer.Option(help="Choose thresholds on half of the labels, and write them here as settings (TOML).")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -459,12 +462,19 @@ def judge_check(
     _quiet_libraries()
     from srlite.config import read_overrides, settings_from
     from srlite.device.pick import pick_preset
-    from srlite.judging import check_judge, judge_check_json
+    from srlite.judging import check_judge, judge_check_json, write_thresholds
 
-    over = read_overrides(settings) if settings else {}
+    _not_there(thresholds)
     checked = check_judge(
-        labels, judge=judge or pick_preset().judge, catalogue=catalogue, settings=settings_from(over, where=str(settings))
+        labels,
+        judge=judge or pick_preset().judge,
+        catalogue=catalogue,
+        settings=settings_from(read_overrides(settings) if settings else {}, where=str(settings)),
+        choose=thresholds is not None,
     )
+    if thresholds:
+        write_thresholds(checked, labels, thresholds)
+        screen.say(f"thresholds: {thresholds}, for --settings")
     document = judge_check_json(checked)
     screen.json(document) if json else screen.judge_check(document)
     if not document["fit"]:
@@ -495,8 +505,7 @@ def prompts_diversify(
     from srlite.records.catalogue import write_catalogue
     from srlite.records.dataset import catalogue_of
 
-    if out.exists():
-        raise UsageError("the file is there already", where=str(out), remedy="Give another name: nothing is written over.")
+    _not_there(out)
     known = catalogue_of(catalogue)
     over = merged(read_overrides(settings) if settings else {}, {"seed": seed})
     with screen.bar() as bar:
@@ -515,6 +524,12 @@ def prompts_diversify(
         said = f"fewer than {count} paraphrases were found for {', '.join(short)}"
         raise Findings(said, remedy="Try another --seed or a larger judge, or write them into the catalogue by hand.")
     screen.say(f"next: read {out}, strike out what you would not say, and train with --catalogue {out}")
+
+
+def _not_there(path: Path | None) -> None:
+    """Raises UsageError for a file that would be written over."""
+    if path and path.exists():
+        raise UsageError("the file is there already", where=str(path), remedy="Give another name: nothing is written over.")
 
 
 def _not_built(name: str) -> Callable:

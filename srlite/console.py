@@ -177,6 +177,10 @@ class Screen:
         )
         for words, share in (("decisions as people's", "decisions"), ("decisions the same in another order", "steady")):
             self.out.print(f"{words}: {_interval(document[share])}", markup=False, soft_wrap=True)
+        if document["chosen_on"]:
+            said = ", ".join(f"{q} {t:g}" for q, t in document["thresholds"].items()) or "none is better than the present ones"
+            aside = counted(document["chosen_on"], "other description")
+            self.out.print(f"thresholds chosen on {aside}: {said}", markup=False, soft_wrap=True)
         self.out.print(f"{document['tokens_per_s']:.0f} tokens a second", markup=False)
         fit = "fit to train with" if document["fit"] else "not fit to train with"
         self.out.print(Text(plain("; ".join([f"This judge is {fit}", *document["unfit"]]) + "."), style="bold"))

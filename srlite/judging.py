@@ -1,25 +1,31 @@
 """`srlite judge check`: does a judge agree with people, and how much do its answers hang on things that should not matter?
 
-Nothing comes out of the verdict cache or goes into it. All descriptions are judged five times: as they stand; in the other
+Nothing comes out of the verdict cache or goes into it. Half the descriptions may be set aside to choose thresholds on; all
+others are judged five times: as they stand; in the other
 order; shuffled, by a fresh process; with yes and no named in the other order; with every question in other words.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+
+import tomli_w
 
 from srlite.config import Settings
 from srlite.describing import ALL_QUESTIONS, PORTION
 from srlite.device.halving import portions
-from srlite.errors import ModelError
+from srlite.errors import InputError, ModelError
 from srlite.evaluation.metrics import Proportion, proportion
+from srlite.files import write_private
 from srlite.judge.client import Judge, JudgeSettings, Request
 from srlite.judge.decision import decide
 from srlite.judge.questions import REWORDED, SWAPPED
+from srlite.judge.thresholds import LEAST, chosen
 from srlite.models.store import find_judge
 from srlite.records.dataset import catalogue_of
 from srlite.records.labels import Label, read_labels
@@ -68,6 +74,10 @@ class JudgeCheck:
     canaries: str | None
     """What the judge says wrongly of the canaries; None when it knows them."""
     tokens_per_s: float
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """Those chosen on the labels that were set aside; the figures are those of the other labels, with them."""
+    chosen_on: int = 0
+    """Labels that were set aside."""
 
     @property
     def unfit(self) -> tuple[str, ...]:
@@ -83,10 +93,16 @@ class JudgeCheck:
         return tuple(said)
 
 
-def check_judge(labels_csv: Path, *, judge: str, catalogue: Path | None, settings: Settings) -> JudgeCheck:
-    """Raises InputError for the labels, ModelError and DeviceError for the judge."""
+def check_judge(
+    labels_csv: Path, *, judge: str, catalogue: Path | None, settings: Settings, choose: bool = False
+) -> JudgeCheck:
+    """choose: thresholds, on half of the labels. Raises InputError for the labels, ModelError and DeviceError for the judge."""
     labels, model = read_labels(labels_csv, catalogue_of(catalogue)), find_judge(judge)
     plain = replace(judge_settings(settings, model, usable_device(settings.models.device)), canaries=False)
+    aside, labels = _halves(labels, labels_csv) if choose else ([], labels)
+    thresholds = _thresholds(plain, aside) if aside else {}
+    bands = {q: replace(b, threshold=thresholds.get(q, b.threshold)) for q, b in plain.bands.items()}
+    plain = replace(plain, bands=bands)
     order = list(range(len(labels)))
     shuffled = random.Random(settings.seed).sample(order, len(order))
     with Judge(plain, cache=None) as asked:
@@ -110,7 +126,43 @@ def check_judge(labels_csv: Path, *, judge: str, catalogue: Path | None, setting
         steady=steady,
         canaries=canaries,
         tokens_per_s=tokens_per_s,
+        thresholds=thresholds,
+        chosen_on=len(aside),
     )
+
+
+def _halves(labels: Sequence[Label], labels_csv: Path) -> tuple[list[Label], list[Label]]:
+    """Those to choose on and those to measure with: a description's half hangs on its text alone."""
+    halves: tuple[list[Label], list[Label]] = ([], [])
+    for label in labels:
+        halves[hashlib.sha256(f"{label.item.code}/{label.description}".encode()).digest()[0] % 2].append(label)
+    if min(map(len, halves)) < 2 * LEAST:
+        raise InputError(
+            f"{len(labels)} labels are too few to choose thresholds on one half and to measure on the other",
+            where=str(labels_csv),
+            remedy=f"Label some {5 * LEAST} descriptions at least, with both answers to each question.",
+        )
+    return halves
+
+
+def _thresholds(settings: JudgeSettings, labels: Sequence[Label]) -> dict[str, float]:
+    """Question -> a threshold that suits the judge better than the present one."""
+    found, better = _fresh(settings, labels, range(len(labels))), {}
+    for question in ALL_QUESTIONS:
+        pairs = [(found[i][question].probability, labels[i].answers[question]) for i in _answering(labels, question)]
+        scored = [(p, wanted) for p, wanted in pairs if p is not None]
+        if (threshold := chosen(scored, settings.bands[question].threshold)) is not None:
+            better[question] = threshold
+    return better
+
+
+def write_thresholds(check: JudgeCheck, labels_csv: Path, path: Path) -> None:
+    """As settings that --settings reads, and that a run keeps in its config.toml. Raises DeviceError."""
+    head = (
+        f"# Thresholds of the judge {check.judge} (sha256 {check.sha256}),\n"
+        f"# chosen by `srlite judge check` on {check.chosen_on} descriptions of {labels_csv.name}.\n"
+    )
+    write_private(path, head + tomli_w.dumps({"judge": {"thresholds": dict(check.thresholds)}}))
 
 
 def _asked(judge: Judge, labels: Sequence[Label], order: Sequence[int]) -> list[Verdicts]:

@@ -2,11 +2,13 @@
 
 import csv
 import json
+import tomllib
 
 import pytest
 
 from srlite.config import settings_from
 from srlite.demo.make.judge import answers
+from srlite.errors import InputError
 from srlite.judging import _decision, _kappa, check_judge, judge_check_json
 from srlite.records.dataset import catalogue_of
 from srlite.records.labels import COLUMNS, QUESTION_COLUMNS, Label
@@ -86,3 +88,25 @@ def test_kappa_is_cohens():
     scored = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
     assert _kappa(scored) == pytest.approx(0.4)
     assert _kappa([(True, True)] * 5) is None
+
+
+def test_thresholds_are_chosen_on_one_half_and_measured_on_the_other(run_cli, tmp_path):
+    """A threshold that was moved away is set right again."""
+    out = tmp_path / "thresholds.toml"
+    (tmp_path / "srlite.toml").write_text("[judge.thresholds]\nevidence = 0.9999\n")
+    words = ("judge", "check", "examples/labels.csv", "--judge", "tiny", "--settings", tmp_path / "srlite.toml")
+    found = run_cli(*words, "--thresholds", out, "--json")
+    document = json.loads(found.stdout)
+    assert document["labels"] + document["chosen_on"] == 269 and 100 < document["chosen_on"] < 170
+    assert 0.0 < document["thresholds"]["evidence"] < 0.9999
+    written = tomllib.loads(out.read_text(encoding="utf-8"))
+    assert written == {"judge": {"thresholds": document["thresholds"]}}
+    assert document["judge"]["sha256"] in out.read_text(encoding="utf-8") and "labels.csv" in out.read_text(encoding="utf-8")
+    assert settings_from(written, where="here").judge.thresholds == document["thresholds"]
+    again = run_cli(*words, "--thresholds", out)
+    assert again.returncode == 2 and "there already" in " ".join(again.stderr.split())
+
+
+def test_too_few_labels_for_two_halves(labels, home):
+    with pytest.raises(InputError, match="6 labels are too few"):
+        check_judge(labels, judge="tiny", catalogue=None, settings=SETTINGS, choose=True)
