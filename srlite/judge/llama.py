@@ -41,6 +41,11 @@ class EngineOptions:
     gpu_layers: int
     extra_buffers: bool
 
+    @property
+    def n_ubatch(self) -> int:
+        """Tokens that llama.cpp evaluates in one go (its own default)."""
+        return min(512, self.n_batch)
+
     def __post_init__(self) -> None:
         # llama.cpp aborts the process, without an error to catch, when a batch cannot hold a token of every
         # sequence.
@@ -58,7 +63,12 @@ class Branch:
     @property
     def cells(self) -> int:
         """Places in the window, the prefix aside."""
-        return len(self.description) + sum(map(len, self.questions))
+        return len(self.description) + self.asked
+
+    @property
+    def asked(self) -> int:
+        """Tokens of its questions."""
+        return sum(map(len, self.questions))
 
     @property
     def sequences(self) -> int:
@@ -91,23 +101,28 @@ def drawn(rngs: Sequence[np.random.Generator], temperature: float) -> Choose:
     return choose
 
 
-def waves(prefix_length: int, branches: Sequence[Branch], n_ctx: int, n_seq_max: int, thought: int = 0) -> list[list[int]]:
+def waves(
+    prefix_length: int, branches: Sequence[Branch], *, n_ctx: int, n_seq_max: int, n_questions: int, thought: int = 0
+) -> list[list[int]]:
     """Indices of the branches, in order, in consecutive waves that fit; those that never fit are left out.
 
-    thought: tokens that a branch wants besides its own.
+    n_questions: tokens of questions in a wave, where it holds more than one branch. thought: tokens that a branch wants besides
+    its own.
     """
     planned: list[list[int]] = [[]]
-    cells, sequences = prefix_length, 1
+    cells, sequences, questions = prefix_length, 1, 0
     for index, branch in enumerate(branches):
         needed = branch.cells + thought
         if prefix_length + needed > n_ctx or 1 + branch.sequences > n_seq_max:
             continue
-        if cells + needed > n_ctx or sequences + branch.sequences > n_seq_max:
+        full = cells + needed > n_ctx or sequences + branch.sequences > n_seq_max
+        if full or questions + branch.asked > n_questions:
             planned.append([])
-            cells, sequences = prefix_length, 1
+            cells, sequences, questions = prefix_length, 1, 0
         planned[-1].append(index)
         cells += needed
         sequences += branch.sequences
+        questions += branch.asked
     return [wave for wave in planned if wave]
 
 
@@ -142,7 +157,10 @@ class Engine:
             raise EngineError(f"the item's text takes {len(prefix)} tokens of a window of {options.n_ctx}")
         self._hold_prefix(prefix)
         results: list[tuple[Masses | None, ...]] = [(None,) * len(branch.questions) for branch in branches]
-        for wave in waves(len(prefix), branches, options.n_ctx, options.n_seq_max, thought):
+        # Every token of a call is held against every cell of the window, also those that it must not see: a wave's questions
+        # fill one of llama.cpp's micro-batches, and no more.
+        limits = dict(n_ctx=options.n_ctx, n_seq_max=options.n_seq_max, n_questions=options.n_ubatch)
+        for wave in waves(len(prefix), branches, **limits, thought=thought):
             scored = self._score_wave(len(prefix), [branches[index] for index in wave], thought)
             for index, masses in zip(wave, scored, strict=True):
                 results[index] = masses
@@ -161,7 +179,7 @@ class Engine:
         options = self._options
         params = llama_cpp.llama_context_default_params()
         params.n_ctx, params.n_batch, params.n_seq_max = options.n_ctx, options.n_batch, options.n_seq_max
-        params.n_ubatch = min(params.n_ubatch, options.n_batch)
+        params.n_ubatch = options.n_ubatch
         params.n_threads = params.n_threads_batch = options.threads
         params.kv_unified = True  # one pool of cells: branches share the prefix's instead of copying them
         if options.gpu_layers == 0:

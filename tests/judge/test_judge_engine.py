@@ -176,12 +176,18 @@ def test_answer_ids_are_the_whole_token_spellings_of_the_vocabulary(tiny, engine
 
 def test_waves_keep_order_and_respect_both_limits() -> None:
     branches = [Branch((0,) * length, ((1, 2), (3,))) for length in (10, 20, 500, 5, 12, 5)]
-    assert waves(50, branches, n_ctx=100, n_seq_max=64) == [[0, 1, 3], [4, 5]]
-    assert waves(50, branches, n_ctx=94, n_seq_max=64) == [[0, 1, 3], [4, 5]]
-    assert waves(50, branches, n_ctx=93, n_seq_max=64) == [[0, 1], [3, 4, 5]]
-    assert waves(50, branches, n_ctx=1000, n_seq_max=7) == [[0, 1], [2, 3], [4, 5]]
-    assert waves(50, branches, n_ctx=1000, n_seq_max=3) == []
-    assert waves(50, [], n_ctx=100, n_seq_max=64) == []
+    planned = lambda n_ctx, n_seq_max, n_questions=99, **more: waves(
+        50, branches, n_ctx=n_ctx, n_seq_max=n_seq_max, n_questions=n_questions, **more
+    )
+    assert planned(100, 64) == [[0, 1, 3], [4, 5]]
+    assert planned(94, 64) == [[0, 1, 3], [4, 5]]
+    assert planned(93, 64) == [[0, 1], [3, 4, 5]]
+    assert planned(1000, 7) == [[0, 1], [2, 3], [4, 5]]
+    assert planned(1000, 3) == []
+    assert planned(1000, 64, 9) == [[0, 1, 2], [3, 4, 5]]
+    assert planned(1000, 64, 2) == [[0], [1], [2], [3], [4], [5]]  # one branch may hold more
+    assert planned(100, 64, thought=10) == [[0], [1], [3, 4], [5]]
+    assert waves(50, [], n_ctx=100, n_seq_max=64, n_questions=9) == []
 
 
 def torch_greedy(tiny, engine: Engine, tokens: tuple[int, ...], most: int) -> tuple[int, ...]:
