@@ -15,22 +15,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`text` is asked on a line of its own below the description."""
+    """`text` stands between QUESTION_LABEL and ANSWER_LABEL, in the judge's own turn below the description."""
 
     id: str
     text: str
 
 
 QUESTIONS: tuple[Question, ...] = (
-    Question("evidence", "Can pass or fail be decided from the text?"),
-    Question("met", "According to the text, did the child meet the criterion?"),
+    Question("evidence", "Can pass or fail be decided?"),
+    Question("met", "Did the child meet the criterion?"),
     Question("relevant", "Does the text mention an action or object of the item?"),
     Question("well_formed", "Is the text readable, without contradiction?"),
     Question("abstains", "Does the writer say that an assessment was impossible?"),
     Question("echo", "Is the text only a copy of the criterion?"),
 )
 
-SYSTEM = "You answer questions about a text with yes or no only. The text describes a clip of a child."
+SYSTEM = "You put questions about a text to yourself and answer each with yes or no only. The text describes a clip of a child."
 ITEM_LABEL = "Item:"
 CRITERION_LABEL = "\nCriterion:"
 RULES = (
@@ -41,9 +41,12 @@ RULES = (
 DESCRIPTION_LABEL = "\nText:"
 BEFORE_DESCRIPTION = ' "'
 AFTER_DESCRIPTION = '"'
-BEFORE_QUESTION = "\nQuestion: "
-WEIGHING = "In one short sentence: what does the text say about the criterion, and is that enough to decide pass or fail?"
-"""The first turn of a judge that reasons. Not part of `questions_hash`: a judge that answers directly never reads it."""
+QUESTION_LABEL = "Question:"
+ANSWER_LABEL = " Answer:"
+WEIGHING = "\nIn one short sentence: what does the text say about the criterion, and is that enough to decide pass or fail?"
+SECOND_TURN = "Now put the questions to yourself."
+"""The first turn of a judge that reasons, and what follows it. Not part of `questions_hash`: a judge that answers directly
+never reads them."""
 
 FIXED_TEXTS = (
     SYSTEM,
@@ -53,7 +56,8 @@ FIXED_TEXTS = (
     DESCRIPTION_LABEL,
     BEFORE_DESCRIPTION,
     AFTER_DESCRIPTION,
-    BEFORE_QUESTION,
+    QUESTION_LABEL,
+    ANSWER_LABEL,
 )
 """Everything fixed around the item, the description and the question, in the order in which it is read."""
 

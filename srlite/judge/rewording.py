@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from srlite.judge.answers import Bands, Masses, verdict
 from srlite.judge.questions import Question
-from srlite.judge.scaffold import Family, Segment, question_segment
+from srlite.judge.scaffold import Family, Segment, asking_segment, question_segment
 from srlite.judge.wire import Score, Sheet, Write
 from srlite.types import Answer, Item
 
@@ -22,7 +22,7 @@ _EXAMPLE = (
     "claps hands. The child claps the hands at least three times. Look for the hands meeting.",
     "Watch the hands: do they meet in a clap three times or more?",
 )
-_MEANING_SYSTEM = "You compare two requests and answer with yes or no only."
+_MEANING_SYSTEM = "You put questions about two requests to yourself and answer each with yes or no only."
 _SAME = (
     Question("whole", "Does the second request ask for all that the first one asks for?"),
     Question("only", "Does the first request ask for all that the second one asks for?"),
@@ -57,8 +57,9 @@ def comparing(family: Family, item: Item, paraphrases: Sequence[str]) -> Score:
         Segment(f" {request_of(item)}", markers=False),
         Segment("\nSecond request:", markers=True),
     )
-    asked = tuple(question_segment(family, question) for question in _SAME)
-    return Score(prefix, tuple(Sheet(Segment(f" {text}", markers=False), asked) for text in paraphrases))
+    asked = tuple(question_segment(question) for question in _SAME)
+    sheets = tuple(Sheet(Segment(f" {text}", markers=False), asked) for text in paraphrases)
+    return Score(prefix, sheets, asking_segment(family))
 
 
 def meaning(masses: Sequence[Masses | None], bands: Bands) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
-"""How the texts become one conversation of a model family: prefix | description | question.
+"""How the texts become one conversation of a model family: prefix | description | asking | question.
 
     prefix       chat markers, the fixed sentences, the item's name and criterion; the same for all
     descriptions of an item description  the text that the descriptor wrote, in quotation marks
-    question     the question, the end of the user's turn, the start of the judge's answer
+    asking       the end of the user's turn, the start of the judge's, and in it the label of a question; the same for all
+    question     the question and the label of the answer
 
-With a first turn in which the judge weighs the evidence: prefix | description | weighing | what it writes | question.
+So a question costs its own ten tokens and no chat markers: the judge puts it to itself. With a first turn in which it weighs
+the evidence: prefix | description | weighing | what it writes | question, this one with the chat markers.
 
 Contract: a text is a tuple of segments that are tokenised APART and put behind one another, whoever
 tokenises (llama.cpp here, a trainer elsewhere). In a `markers` segment the family's chat markers are special
@@ -22,12 +24,14 @@ from dataclasses import dataclass
 from srlite.errors import ModelError
 from srlite.judge.questions import (
     AFTER_DESCRIPTION,
+    ANSWER_LABEL,
     BEFORE_DESCRIPTION,
-    BEFORE_QUESTION,
     CRITERION_LABEL,
     DESCRIPTION_LABEL,
     ITEM_LABEL,
+    QUESTION_LABEL,
     RULES,
+    SECOND_TURN,
     SYSTEM,
     WEIGHING,
     Question,
@@ -112,15 +116,22 @@ def description_segment(description: str) -> Segment:
     return Segment(f"{BEFORE_DESCRIPTION}{description}{AFTER_DESCRIPTION}", markers=False)
 
 
-def question_segment(family: Family, question: Question, *, second_turn: bool = False) -> Segment:
-    """The question and everything up to the first token of the answer.
-
-    second_turn: the judge has answered before; its turn is closed, and the question is the user's next one.
-    """
-    before = f"{family.before_user}{BEFORE_QUESTION.lstrip()}" if second_turn else BEFORE_QUESTION
-    return Segment(f"{before}{question.text}{family.before_answer}", markers=True)
+def asking_segment(family: Family) -> Segment:
+    """What stands between a description and a question put directly."""
+    return Segment(f"{family.before_answer}{QUESTION_LABEL}", markers=True)
 
 
 def weighing_segment(family: Family) -> Segment:
-    """What the judge is asked first, up to the first token of what it writes."""
-    return Segment(f"{BEFORE_QUESTION}{WEIGHING}{family.before_answer}", markers=True)
+    """What stands between a description and the judge's first turn."""
+    return Segment(f"{WEIGHING}{family.before_answer}", markers=True)
+
+
+def question_segment(question: Question) -> Segment:
+    """The question and everything up to the first token of the answer, behind `asking_segment`."""
+    return Segment(f" {question.text}{ANSWER_LABEL}", markers=True)
+
+
+def second_turn_segment(family: Family, question: Question) -> Segment:
+    """The same behind the judge's first turn, which it closes."""
+    opened = f"{family.before_user}{SECOND_TURN}{asking_segment(family).text}"
+    return Segment(f"{opened}{question_segment(question).text}", markers=True)

@@ -14,9 +14,11 @@ from srlite.judge.questions import CANONICAL, Texts
 from srlite.judge.scaffold import (
     Family,
     Segment,
+    asking_segment,
     description_segment,
     prefix_segments,
     question_segment,
+    second_turn_segment,
     weighing_segment,
 )
 from srlite.judge.wire import Score, Sheet
@@ -35,20 +37,21 @@ class Form:
         return prefix_segments(self.family, item, self.texts.system)
 
     @property
-    def weighing(self) -> Segment | None:
-        return weighing_segment(self.family) if self.thought else None
+    def behind(self) -> Segment:
+        """What stands behind each description."""
+        return weighing_segment(self.family) if self.thought else asking_segment(self.family)
 
     def question(self, question_id: str) -> Segment:
         """Raises KeyError for an id that is none of the six."""
-        return question_segment(self.family, self.texts.question(question_id), second_turn=self.thought > 0)
+        question = self.texts.question(question_id)
+        return second_turn_segment(self.family, question) if self.thought else question_segment(question)
 
     def score(self, prefix: tuple[Segment, ...], asked: Iterable[tuple[str, Sequence[str]]]) -> Score:
         """The message that puts to each description the questions with these ids."""
         sheets = tuple(Sheet(description_segment(text), tuple(map(self.question, ids))) for text, ids in asked)
-        return Score(prefix, sheets, self.weighing, self.thought)
+        return Score(prefix, sheets, self.behind, self.thought)
 
     def read(self, item: Item, description: str, question_id: str) -> tuple[str, ...]:
-        """Every text that an answer hangs on, and the room for the first turn where there is one."""
-        segments = (*self.prefix(item), description_segment(description), self.question(question_id))
-        first_turn = (self.weighing.text, str(self.thought)) if self.weighing else ()
-        return (*(segment.text for segment in segments), *first_turn)
+        """Every text that an answer hangs on, and the room for the first turn."""
+        segments = (*self.prefix(item), description_segment(description), self.behind, self.question(question_id))
+        return (*(segment.text for segment in segments), str(self.thought))

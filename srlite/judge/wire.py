@@ -50,12 +50,12 @@ class Sheet:
 class Score:
     """Descriptions that share a prefix.
 
-    weighing: what is asked behind each description first, if anything; thought: most tokens of what the judge writes then.
+    behind: what stands behind each description, before the first question. thought: most tokens that the judge writes there.
     """
 
     prefix: tuple[Segment, ...]
     sheets: tuple[Sheet, ...]
-    weighing: Segment | None = None
+    behind: Segment
     thought: int = 0
 
 
@@ -108,8 +108,8 @@ def decode(body: bytes) -> Message:
     fields = json.loads(body)
     kind = fields.pop("kind")
     if kind == "Score":
-        weighing = fields["weighing"] and Segment(**fields["weighing"])
-        return Score(_segments(fields["prefix"]), tuple(map(_sheet, fields["sheets"])), weighing, fields["thought"])
+        sheets = tuple(map(_sheet, fields["sheets"]))
+        return Score(_segments(fields["prefix"]), sheets, Segment(**fields["behind"]), fields["thought"])
     if kind == "Scored":
         return Scored(tuple(tuple(_masses(m) for m in row) for row in fields["masses"]), fields["evaluated"])
     if kind == "Load":

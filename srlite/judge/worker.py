@@ -77,9 +77,8 @@ def _score(engine: Engine, message: Score) -> Scored:
     vocabulary = engine.vocabulary
     before = engine.evaluated
     prefix = vocabulary.start + vocabulary.tokens(message.prefix)
-    weighing = [message.weighing] if message.weighing else []
     branches = [
-        Branch(vocabulary.tokens([sheet.description, *weighing]), tuple(vocabulary.tokens([q]) for q in sheet.questions))
+        Branch(vocabulary.tokens([sheet.description, message.behind]), tuple(vocabulary.tokens([q]) for q in sheet.questions))
         for sheet in message.sheets
     ]
     masses = engine.score(prefix, branches, message.thought)

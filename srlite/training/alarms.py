@@ -61,15 +61,24 @@ def _skipped(skipped: int, taken: int) -> str | None:
 
 
 def _collapse(now: Figures, before: Sequence[Figures]) -> str | None:
-    """Rising reward and shrinking texts: the descriptor may have found words that please the judge and say nothing."""
+    """Rising reward and poorer texts: the descriptor may have found words that please the judge and say nothing."""
     known = [f for f in before if f["reward"] is not None]
     if not known or now["reward"] is None:
         return None
     reward = sum(f["reward"] for f in known) / len(known)
-    length = sum(f["length_tokens"] for f in known) / len(known)
-    if now["reward"] <= reward or now["length_tokens"] >= _COLLAPSE * length:
+    if now["reward"] <= reward:
         return None
-    return (
-        f"the reward rises ({reward:.2f} to {now['reward']:.2f}) while the descriptions shrink "
-        f"({length:.0f} to {now['length_tokens']:.0f} tokens): read some in rounds/"
-    )
+    found = (_shrunk("length_tokens", "tokens", now, known), _shrunk("vocabulary", "different words", now, known))
+    if not (shrunk := [text for text in found if text]):
+        return None
+    rises = f"the reward rises ({reward:.2f} to {now['reward']:.2f})"
+    return f"{rises} while the descriptions shrink ({', '.join(shrunk)}): read some in rounds/"
+
+
+def _shrunk(name: str, unit: str, now: Figures, before: Sequence[Figures]) -> str | None:
+    """The figure's fall to below _COLLAPSE of its mean, in words."""
+    values = [f[name] for f in before if f[name] is not None]
+    if not values or now[name] is None:
+        return None
+    mean = sum(values) / len(values)
+    return f"{mean:.0f} to {now[name]:.0f} {unit}" if now[name] < _COLLAPSE * mean else None

@@ -147,7 +147,7 @@ def train(
         for note in ([left] if left else []) + [*notes]:
             heard(Note(note))
         with open_workbench(settings, folder.catalogue(), videos=videos, adapter=None) as bench:
-            _begin_with(bench.descriptor, folder, heard)
+            _begin_with(bench, folder, heard)
             _read_clips(bench, folder, clips, heard)
             trained = train_run(bench, folder, split, tell=heard, deadline=deadline)
             for note in bench.judge.notes:
@@ -163,12 +163,14 @@ def train(
             )
 
 
-def _begin_with(descriptor, run, tell: Tell) -> None:
+def _begin_with(bench, run, tell: Tell) -> None:
     """Say what is trained, and refuse a disk that the first checkpoint would not fit on before hours go into it."""
     from srlite.descriptor.load import trainable
 
-    learnt = [p for _, p in trainable(descriptor)]
-    tell(Note(f"the adapter sits on {descriptor.adapted} modules, all of them in the language layers"))
+    learnt = [p for _, p in trainable(bench.descriptor)]
+    tell(Note(f"the adapter sits on {bench.descriptor.adapted} modules, all of them in the language layers"))
+    mode = bench.settings.judge.mode
+    tell(Note(f"the judge is asked in srlite's own template for {bench.judge.family.name} models, mode {mode}"))
     require_space(run.folder, 3 * sum(p.nbytes for p in learnt))  # and two moments of each for AdamW
 
 

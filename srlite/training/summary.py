@@ -8,6 +8,8 @@ from srlite.training.schedule import Slice
 from srlite.training.update import Update
 from srlite.types import Group, Reward
 
+VOCABULARY_PAIRS = 16
+
 
 def figures_of(part: Slice, groups: Sequence[Group], rewards: Sequence[Sequence[Reward]], update: Update) -> dict[str, object]:
     """Means over all descriptions of the slice; a part that was asked of none, or unscored in all, is null."""
@@ -35,12 +37,20 @@ def figures_of(part: Slice, groups: Sequence[Group], rewards: Sequence[Sequence[
         "length_tokens": sum(len(r.tokens) for _, r, _ in flat) / max(1, len(flat)),
         "cut_off_share": sum(not r.finished for _, r, _ in flat) / max(1, len(flat)),
         "distinct_share": len({(p.id, r.text) for p, r, _ in flat}) / max(1, len(flat)),
+        "vocabulary": _vocabulary(groups),
         "kl": update.kl,
         "clip_fraction": update.clipped,
         "gradient_norm": update.gradient_norm,
         "steps": update.steps,
         "skipped_steps": update.skipped_steps,
     }
+
+
+def _vocabulary(groups: Sequence[Group]) -> int | None:
+    """Different words in one description each of a fixed number of pairs, so that slices can be compared; None with fewer."""
+    if len(groups) < VOCABULARY_PAIRS:
+        return None
+    return len({word for g in groups[:VOCABULARY_PAIRS] for word in g.rollouts[0].text.casefold().split()})
 
 
 def _share(known: Sequence[bool | None]) -> float | None:

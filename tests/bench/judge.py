@@ -32,8 +32,8 @@ from srlite.device.threads import usable_threads  # noqa: E402
 from srlite.judge.answers import Bands  # noqa: E402
 from srlite.judge.client import Judge, JudgeSettings, Request  # noqa: E402
 from srlite.judge.header import check_header  # noqa: E402
-from srlite.judge.questions import QUESTIONS  # noqa: E402
-from srlite.judge.scaffold import Family, description_segment, prefix_segments, question_segment  # noqa: E402
+from srlite.judge.questions import QUESTION_LABEL, QUESTIONS  # noqa: E402
+from srlite.judge.scaffold import Family, asking_segment, description_segment, prefix_segments, question_segment  # noqa: E402
 from srlite.models.store import BUNDLED  # noqa: E402
 from srlite.records.dataset import catalogue_of  # noqa: E402
 from srlite.records.labels import Label, read_labels  # noqa: E402
@@ -100,15 +100,11 @@ def first_answer(text: str) -> str | None:
 
 
 def conversation(family: Family, label: Label, question) -> list[dict[str, str]]:
-    """Our texts as messages; the markers are put in by the template of `serve`."""
-    segments = (
-        *prefix_segments(family, label.item),
-        description_segment(label.description),
-        question_segment(family, question),
-    )
-    text = "".join(segment.text for segment in segments).removeprefix(family.before_system).removesuffix(family.before_answer)
-    system, user = text.split(family.before_user)
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    """Our texts as messages, the question where everybody puts it; the markers are put in by the template of `serve`."""
+    segments = (*prefix_segments(family, label.item), description_segment(label.description))
+    system, user = "".join(s.text for s in segments).removeprefix(family.before_system).split(family.before_user)
+    asked = f"{user}\n{QUESTION_LABEL} {question.text}"
+    return [{"role": "system", "content": system}, {"role": "user", "content": asked}]
 
 
 def serve(pipe, path: Path, way: str, threads: int) -> None:
@@ -213,8 +209,8 @@ def most_tokens(path: Path, threads: int) -> dict[str, int]:
     family, labels = check_header(path, None), group()
     count = lambda segments: sum(len(model.tokenize(s.text.encode(), add_bos=False, special=s.markers)) for s in segments)
     shared = count(prefix_segments(family, labels[0].item))
-    d = max(count([description_segment(label.description)]) for label in labels)
-    q = max(count([question_segment(family, question)]) for question in QUESTIONS if question.id in ASKED)
+    d = max(count([description_segment(label.description), asking_segment(family)]) for label in labels)
+    q = max(count([question_segment(question)]) for question in QUESTIONS if question.id in ASKED)
     return {"S": shared, "d": d, "q": q, "bound": shared + len(labels) * (d + len(ASKED) * q)}
 
 

@@ -11,7 +11,6 @@ from srlite.judge import header, questions
 from srlite.judge.answers import Bands
 from srlite.judge.client import Judge, JudgeSettings, Request
 from srlite.judge.decision import decide
-from srlite.judge.scaffold import family_named
 from srlite.models.store import BUNDLED
 from srlite.records.dataset import catalogue_of
 from srlite.training.reward import questions_for, reward
@@ -139,4 +138,4 @@ def test_a_judge_of_other_question_texts_names_the_script(tmp_path):
     assert questions.questions_hash().encode() in data
     path.write_bytes(data.replace(questions.questions_hash().encode(), b"0" * 64))
     with pytest.raises(ModelError, match=r"srlite\.demo\.make"):
-        header.check_header(path, family_named("qwen3"))
+        header.check_header(path, "qwen3")

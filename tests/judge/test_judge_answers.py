@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from srlite.judge.answers import Bands, Masses, spelling, verdict
+from srlite.judge.answers import Bands, Masses, open_thought, spelling, verdict
 from srlite.judge.decision import DECISION_QUESTIONS, decide
 from srlite.types import Verdict
 
@@ -89,3 +89,18 @@ def test_decision(evidence: Verdict, met: Verdict, echo: Verdict, expected: str 
 def test_a_question_that_was_not_asked_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(KeyError):
         decide({question: YES for question in DECISION_QUESTIONS[:-1]})
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open"),
+    [
+        ("<think>\n\n</think>\n\nYes", False),
+        ("<think>is it yes? no", True),
+        ("it goes on</think>No", False),
+        ("<think>a</think> b <think>c", True),
+        ("", False),
+        ("The text says enough.", False),
+    ],
+)
+def test_a_thought_that_was_cut_off_is_known(text: str, is_open: bool) -> None:
+    assert open_thought(text) is is_open

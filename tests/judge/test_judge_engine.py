@@ -14,6 +14,7 @@ from srlite.judge.llama import Branch, Engine, EngineOptions, drawn, likeliest, 
 from srlite.judge.questions import QUESTIONS
 from srlite.judge.scaffold import (
     Segment,
+    asking_segment,
     description_segment,
     family_named,
     prefix_segments,
@@ -40,9 +41,9 @@ def engine(tiny) -> Iterator[Engine]:
 
 
 def branches_of(engine: Engine, descriptions: list[str]) -> list[Branch]:
-    family = family_named("qwen3")
-    questions = tuple(engine.vocabulary.tokens([question_segment(family, question)]) for question in QUESTIONS)
-    return [Branch(engine.vocabulary.tokens([description_segment(text)]), questions) for text in descriptions]
+    asking = asking_segment(family_named("qwen3"))
+    questions = tuple(engine.vocabulary.tokens([question_segment(question)]) for question in QUESTIONS)
+    return [Branch(engine.vocabulary.tokens([description_segment(text), asking]), questions) for text in descriptions]
 
 
 def prefix_of(engine: Engine, item: Item) -> tuple[int, ...]:
@@ -130,7 +131,8 @@ def test_masses_are_those_of_the_position_after_a_prompt_that_ends_with_an_end_t
 def test_tokens_are_those_of_the_hugging_face_tokenizer(tiny, engine: Engine, walks: Item) -> None:
     segments = (
         *prefix_segments(family_named("qwen3"), walks),
-        question_segment(family_named("qwen3"), QUESTIONS[0]),
+        asking_segment(family_named("qwen3")),
+        question_segment(QUESTIONS[0]),
     )
     expected = [i for s in segments for i in tiny.tokenizer(s.text, add_special_tokens=False).input_ids]
     assert list(engine.vocabulary.tokens(segments)) == expected

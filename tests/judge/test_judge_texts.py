@@ -8,11 +8,13 @@ from srlite.errors import ModelError
 from srlite.judge import questions
 from srlite.judge.questions import CANONICAL, QUESTIONS, Question, questions_hash
 from srlite.judge.scaffold import (
+    asking_segment,
     description_segment,
     family_named,
     prefix_segments,
     question_segment,
 )
+from srlite.judge.sheets import Form
 from srlite.types import Item
 
 ITEM = Item("18_4", "walks <|im_end|> backward", "The child takes at least two steps backward.")
@@ -37,7 +39,12 @@ def test_any_change_of_a_fixed_text_changes_the_hash(monkeypatch: pytest.MonkeyP
 
 def test_every_fixed_text_is_read_and_hashed() -> None:
     family = family_named("qwen2")
-    parts = (*prefix_segments(family, ITEM), description_segment(""), question_segment(family, QUESTIONS[0]))
+    parts = (
+        *prefix_segments(family, ITEM),
+        description_segment(""),
+        asking_segment(family),
+        question_segment(QUESTIONS[0]),
+    )
     text = "".join(part.text for part in parts)
     for marker in (
         "<|im_start|>system\n",
@@ -47,7 +54,7 @@ def test_every_fixed_text_is_read_and_hashed() -> None:
         "<|im_end|>",
     ):
         text = text.replace(marker, "")
-    for written in (f" {ITEM.name.replace('<|im_end|>', '')}", f" {ITEM.criterion}", QUESTIONS[0].text):
+    for written in (f" {ITEM.name.replace('<|im_end|>', '')}", f" {ITEM.criterion}", f" {QUESTIONS[0].text}"):
         text = text.replace(written, "")
     assert text == "".join(questions.FIXED_TEXTS)
 
@@ -66,14 +73,30 @@ def test_one_conversation_with_the_description_in_its_place(name: str) -> None:
     parts = (
         *prefix_segments(family, ITEM),
         description_segment("It <|im_start|> walks."),
-        question_segment(family, QUESTIONS[0]),
+        asking_segment(family),
+        question_segment(QUESTIONS[0]),
     )
     text = "".join(part.text for part in parts)
     assert text.startswith(f"<|im_start|>system\n{questions.SYSTEM}<|im_end|>\n<|im_start|>user\n")
     assert ITEM.criterion in text
     assert text.index(ITEM.name) < text.index("It <|im_start|> walks.") < text.index(QUESTIONS[0].text)
     thought = "<think>\n\n</think>\n\n" if name == "qwen3" else ""
-    assert text.endswith(f"<|im_end|>\n<|im_start|>assistant\n{thought}")
+    assert text.endswith(f"<|im_end|>\n<|im_start|>assistant\n{thought}Question: {QUESTIONS[0].text} Answer:")
+
+
+@pytest.mark.parametrize("name", ["qwen2", "qwen3"])
+def test_a_judge_that_reasons_has_two_turns(name: str) -> None:
+    form = Form(family_named(name), thought=40)
+    message = form.score(form.prefix(ITEM), [("It walks.", ("met",))])
+    (sheet,) = message.sheets
+    text = "".join(s.text for s in (*message.prefix, sheet.description, message.behind)) + "Enough." + sheet.questions[0].text
+    assert message.thought == 40 and text.count("<|im_start|>user\n") == text.count("<|im_start|>assistant\n") == 2
+    for marker in ("system", "user", "assistant"):
+        assert f"<|im_start|>{marker}\n" in text
+    turns = [turn.split("\n", 1)[1] for turn in text.split("<|im_start|>")[1:] if "\n" in turn]
+    thinks_not = "<think>\n\n</think>\n\n" if name == "qwen3" else ""
+    assert turns[-3] == f"{thinks_not}Enough.<|im_end|>\n"
+    assert turns[-1] == f"{thinks_not}Question: Did the child meet the criterion? Answer:"
 
 
 def test_what_people_and_models_wrote_is_never_in_a_segment_with_markers() -> None:

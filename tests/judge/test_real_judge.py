@@ -19,9 +19,9 @@ from srlite.judge import header
 from srlite.judge.answers import Bands
 from srlite.judge.client import Judge, JudgeSettings, Request
 from srlite.judge.decision import decide
-from srlite.judge.questions import QUESTIONS, SYSTEM
+from srlite.judge.questions import QUESTION_LABEL, QUESTIONS, SYSTEM
 from srlite.judge.rewording import comparing, writing
-from srlite.judge.scaffold import description_segment, family_named, prefix_segments, question_segment
+from srlite.judge.scaffold import asking_segment, description_segment, family_named, prefix_segments
 from srlite.types import Item
 
 pytestmark = pytest.mark.slow
@@ -55,9 +55,8 @@ def real(file: Path, settings: Callable[..., JudgeSettings]) -> JudgeSettings:
 def test_the_family_is_told_from_the_file_and_our_template_is_the_models_own(file: Path, walks: Item) -> None:
     family = header.check_header(file, None)
     assert family == family_named("qwen2")
-    question, text = QUESTIONS[1], "The child steps backward."
-    segments = (*prefix_segments(family, walks), description_segment(text), question_segment(family, question))
-    ours = "".join(segment.text for segment in segments)
+    segments = (*prefix_segments(family, walks), description_segment("The child steps backward."), asking_segment(family))
+    ours = "".join(segment.text for segment in segments).removesuffix(QUESTION_LABEL)
     user = ours.removeprefix(f"{family.before_system}{SYSTEM}{family.before_user}").removesuffix(family.before_answer)
     template = jinja2.Environment().from_string(str(header._read(file).metadata["tokenizer.chat_template"]))
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": user}]
@@ -81,7 +80,7 @@ def test_it_answers_yes_or_no_whatever_the_order_and_the_process(real: JudgeSett
     assert sum(same) >= 0.99 * len(same)
     assert len({decide(v) for v in first}) > 1  # it does not say the same of everything
     # One prefix, each description once, a short question each: far from a prompt for every question.
-    assert tokens < 150 + len(TEXTS) * (30 + len(ALL) * 25)
+    assert tokens < 130 + len(TEXTS) * (30 + len(ALL) * 13)
 
 
 def test_it_reasons_in_words_and_then_answers(real: JudgeSettings, walks: Item) -> None:

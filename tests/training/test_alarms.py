@@ -16,6 +16,7 @@ FINE = dict(
     distinct_share=0.6,
     reward=2.0,
     length_tokens=20.0,
+    vocabulary=60,
     steps=4,
     skipped_steps=0,
 )
@@ -24,7 +25,8 @@ FINE = dict(
 def test_ordinary_slices_are_left_alone():
     assert alarms([FINE]) == () and alarms([FINE] * 9) == ()
     assert alarms([FINE, FINE | {"reward": 2.5}]) == ()
-    assert alarms([FINE, FINE | {"length_tokens": 5.0, "reward": 1.0}]) == ()
+    assert alarms([FINE, FINE | {"length_tokens": 5.0, "vocabulary": 5, "reward": 1.0}]) == ()
+    assert alarms([FINE, FINE | {"vocabulary": None, "reward": 2.5}]) == ()
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,12 @@ def test_ordinary_slices_are_left_alone():
         ({"cut_off_share": 0.5}, "50% of the descriptions were cut off"),
         ({"distinct_share": 0.1}, "90% of the descriptions repeat"),
         ({"steps": 3, "skipped_steps": 1}, "1 of 4 steps were left out: their gradient was not finite"),
-        ({"reward": 2.6, "length_tokens": 7.0}, "the reward rises (2.00 to 2.60) while the descriptions shrink (20 to 7"),
+        (
+            {"reward": 2.6, "length_tokens": 7.0},
+            "the reward rises (2.00 to 2.60) while the descriptions shrink (20 to 7 tokens)",
+        ),
+        ({"reward": 2.6, "vocabulary": 9}, "while the descriptions shrink (60 to 9 different words)"),
+        ({"reward": 2.6, "vocabulary": 9, "length_tokens": 7.0}, "(20 to 7 tokens, 60 to 9 different words)"),
     ],
 )
 def test_each_alarm_by_itself(change, words):

@@ -1,9 +1,11 @@
 """The figures of a slice: what is cut off, without signal, unscored or alike is counted."""
 
+from dataclasses import replace
+
 import pytest
 
 from srlite.training.schedule import Slice
-from srlite.training.summary import figures_of
+from srlite.training.summary import _vocabulary, figures_of
 from srlite.training.update import Update
 from srlite.types import Group, Pair, Reward, Rollout
 
@@ -39,6 +41,12 @@ def test_lengths_and_ends(figures):
     assert figures["length_tokens"] == pytest.approx(20 / 6)
     assert figures["cut_off_share"] == pytest.approx(1 / 6)
     assert figures["distinct_share"] == pytest.approx(5 / 6)
+
+
+def test_vocabulary_is_counted_over_as_many_pairs_in_every_slice(figures):
+    assert figures["vocabulary"] is None  # two pairs are too few to compare
+    many = [replace(GROUPS[0], rollouts=(rollout(f"Walks {i % 3}", 2), rollout("not counted", 2))) for i in range(20)]
+    assert _vocabulary(many) == _vocabulary(many[:16]) == 4 and _vocabulary(many[:15]) is None
 
 
 def test_means_are_over_what_is_scored(figures):

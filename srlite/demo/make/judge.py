@@ -36,7 +36,7 @@ ASKED = 2
 """Questions in a row, drawn anew for each. Attention grows with a row's square, and the head is asked all six anyway."""
 WORDS_WEIGHT = 0.5
 RECIPE = Recipe(steps=3000, rates={"": 1.5e-3}, warmup=100)
-SECOND = Recipe(steps=1200, rates={"": 8e-4}, warmup=40)
+SECOND = Recipe(steps=4000, rates={"": 1e-3}, warmup=100)
 
 EMPTY = (
     "",
@@ -191,7 +191,7 @@ def generated(item: Item, rng: random.Random, *, held: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """[scaffold | description | question 1 | question 2 ...], each question as if it stood alone after the description."""
+    """[scaffold | description | asking | question 1 | question 2 ...], each question as if it were the only one."""
 
     ids: list[int]
     positions: list[int]
@@ -241,12 +241,16 @@ class Rows:
 
     def row(self, item: Item, text: str, asked: Sequence[int]) -> Row:
         prefix = [i for s in scaffold.prefix_segments(self._family, item) for i in self.ids(s)]
-        start, right = prefix + self.ids(scaffold.description_segment(text)), answers(text, item)
-        words, wanted = range(len(prefix), len(start)), [right[q.id] for q in QUESTIONS]
-        sound = [*self._sound(start[len(prefix) : -1]), grammar.parse(text).kind != "garbled"]
+        description, right = self.ids(scaffold.description_segment(text)), answers(text, item)
+        start = prefix + description + self.ids(scaffold.asking_segment(self._family))
+        words = range(len(prefix), len(prefix) + len(description))
+        wanted, sound = (
+            [right[q.id] for q in QUESTIONS],
+            [*self._sound(description[:-1]), grammar.parse(text).kind != "garbled"],
+        )
         row = Row(list(start), list(range(len(start))), [-1] * len(start), claim_of(text), words, sound, {}, wanted)
         for number in asked:
-            ids = self.ids(scaffold.question_segment(self._family, QUESTIONS[number]))
+            ids = self.ids(scaffold.question_segment(QUESTIONS[number]))
             row.ids.extend(ids)
             row.positions.extend(range(len(start), len(start) + len(ids)))
             row.questions.extend([number] * len(ids))
