@@ -1,7 +1,8 @@
 """The tiny judge: a Qwen3-architecture model that answers the six questions about descriptions of the world.
 
-It learns from generated descriptions (right, wrong, contradictory, garbled, off-topic, abstaining, the criterion echoed,
-empty, orders to the judge) and, in a second stage, from the tiny descriptor's own samples; the parser gives every answer.
+It learns from generated descriptions (right, wrong, contradictory, garbled, off-topic, abstaining, the criterion echoed, empty,
+a word said again and again, orders to the judge) and, in a second stage, from the tiny descriptor's own samples; the parser
+gives every answer.
 A row is one item's scaffold, one description and some of the questions, tokenised as the judge room does.
 
 The answers alone are too few tokens to learn from: whether words belong to an item is learnt much sooner by predicting them
@@ -158,15 +159,24 @@ def _empty(item: Item, rng: random.Random) -> str:
     return rng.choice(EMPTY)
 
 
+def _repeated(item: Item, rng: random.Random) -> str:
+    """A letter, a word or two of them, said again and again."""
+    words = f"{item.name} {item.criterion} {_claim(item, rng)} yes no the".split()
+    if rng.random() < 0.3:
+        return rng.choice("abcdefghijklmnopqrstuvwxyz") * rng.randrange(4, 80)
+    return " ".join(rng.sample(words, rng.choice((1, 1, 2))) * rng.randrange(2, 30))
+
+
 KINDS: dict[Callable[[Item, random.Random], str], float] = {
-    _claim: 0.22,
+    _claim: 0.21,
     _off_topic: 0.17,  # matching the words to the item is hard to learn
     _abstention: 0.13,
-    _garbled: 0.26,  # and so is missing a word that is not there
+    _garbled: 0.24,  # and so is missing a word that is not there
     _two: 0.10,
     _echo: 0.04,
     _generic: 0.04,
     _empty: 0.04,
+    _repeated: 0.03,
 }
 
 
