@@ -1,7 +1,8 @@
 """What does judging cost? `python tests/bench/judge.py [--real FILE.gguf] [--rounds 3] [--json]`, on idle cores.
 
 A group of 16 descriptions of one item, 4 questions each, cold caches every time; the ways take turns, medians are shown.
-All use the same file, texts and threads, and are asked for the likeliest answer.
+All use the same file, item text, questions and threads, and are asked for the likeliest answer; srlite has the judge put the
+questions to itself in its own turn, the others put each into a user's turn, as everybody does.
 
     srlite    srlite.judge.Judge: an item, its descriptions and their questions share their beginnings
     strong    llama-cpp-python's create_chat_completion, one token, description before question, its own prefix reuse on
@@ -172,15 +173,17 @@ def measure(path: Path, rounds: int, threads: int) -> dict[str, object]:
                 found[way].append(pipe.recv())
     for pipe in pipes.values():
         pipe.send(None)
-    return {"file": path.name, "descriptions": len(labels), "questions": len(ASKED), **figures(labels, found)}
+        alone = [[judge.ask([Request(x.item, x.description, (q,))])[0][q].answer for q in ASKED] for x in labels]
+    return {"file": path.name, "descriptions": len(labels), "questions": len(ASKED), **figures(labels, found, alone)}
 
 
-def figures(labels: Sequence[Label], found: dict[str, list[Round]]) -> dict[str, object]:
+def figures(labels: Sequence[Label], found: dict[str, list[Round]], alone: list[list[str]]) -> dict[str, object]:
+    """alone: our answers when every question is asked by itself."""
     seconds = {way: statistics.median(r.seconds for r in rounds) for way, rounds in found.items()}
     wanted = [["yes" if label.answers[q] else "no" for q in ASKED] for label in labels]
     ours = found["srlite"][0]
     clear = [
-        (ours.answers[i][j], found["strong"][0].answers[i][j])
+        (ours.answers[i][j], alone[i][j], found["strong"][0].answers[i][j])
         for i, row in enumerate(ours.verdicts)
         for j, verdict in enumerate(row)
         if abs(verdict.probability - 0.5) > CLEAR
@@ -195,7 +198,8 @@ def figures(labels: Sequence[Label], found: dict[str, list[Round]]) -> dict[str,
         "ratios": {way: seconds[way] / seconds["srlite"] for way in ("strong", "usual")},
         "agreement_with_labels": agreement,
         "clear": len(clear),
-        "clear_equal": sum(a == b for a, b in clear),
+        "clear_equal_alone": sum(a == b for a, b, _ in clear),
+        "clear_equal_strong": sum(a == c for a, _, c in clear),
         "tokens_evaluated": ours.tokens,
         "answer_tokens_usual": found["usual"][0].tokens,
     }
@@ -237,7 +241,8 @@ def main() -> None:
             over = seconds / f["seconds"]["srlite"]
             rows.writerow([name, way, f"{seconds:.2f}", f"{over:.1f}", f"{f['agreement_with_labels'][way]:.2f}"])
         said = f"{f['tokens_evaluated']} tokens, at most {f['bound']}"
-        print(f"{name}: {said}; {f['clear_equal']} of {f['clear']} clear answers equal to strong's")
+        equal = f"{f['clear_equal_alone']} equal to those asked alone, {f['clear_equal_strong']} to strong's"
+        print(f"{name}: {said}; of {f['clear']} clear answers {equal}")
 
 
 if __name__ == "__main__":
