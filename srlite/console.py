@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console, Group
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -190,9 +191,10 @@ class Screen:
         for code, found in document["items"].items():
             self.out.print(Text(plain(f"{code}: {counted(len(found['kept']), 'new paraphrase')}"), style="bold"))
             for text in found["kept"]:
-                self.out.print(Text(plain(f"  {text}")))
+                self.out.print(Padding(Text(plain(text)), (0, 0, 0, 2)))
             for entry in found["rejected"]:
-                self.out.print(Text(plain(f"  rejected ({'; '.join(entry['reasons'])}): {entry['text']}"), style="dim"))
+                said = plain(f"rejected ({'; '.join(entry['reasons'])}): {entry['text']}")
+                self.out.print(Padding(Text(said, style="dim"), (0, 0, 0, 2)))
         self.out.print(f"catalogue: {document['catalogue']}", markup=False, soft_wrap=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -92,3 +92,12 @@ def test_quiet_silences_all_but_errors(capsys):
 def test_plain_keeps_what_can_be_read():
     assert plain("走路 é\nline") == "走路 é\nline"
     assert plain("a\x00b\u2066c") == "a\ufffdb\ufffdc"
+
+
+def test_paraphrases_show_what_was_kept_and_why_the_rest_was_not(capsys):
+    entry = {"text": "Watch [red]the child walk.", "reasons": ["it loses the number 2", "it loses the unit step"]}
+    document = {"items": {"18_4": {"kept": ["Two steps backward?"], "rejected": [entry]}}, "catalogue": "more.toml"}
+    Screen().paraphrases(document)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "18_4: 1 new paraphrase Two steps backward?" in shown and "catalogue: more.toml" in shown
+    assert "rejected (it loses the number 2; it loses the unit step): Watch [red]the child walk." in shown
