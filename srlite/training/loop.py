@@ -122,8 +122,8 @@ def _validated(bench: Workbench, run: Run, part: Slice, state: State, pairs: Seq
     score = validate(bench, pairs, tick=_ticker("validate", part=part, bench=bench, tell=tell))
     if score is None:
         return state
-    scored = replace(state, score=score)
-    run.add_metrics({"round": part.round, "slice": part.number, "validation": score})
+    scored = replace(state, score=score.value, score_error=score.error)
+    run.add_metrics({"round": part.round, "slice": part.number, "validation": score.value, "validation_error": score.error})
     run.write_state(scored)
     return scored
 

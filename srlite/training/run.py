@@ -44,7 +44,8 @@ _SMALL_FILES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a run stands after a slice. `score` is the validation score, on slices that end a round.
+    """Where a run stands after a slice. `score` is the validation score, on slices that end a round, and `score_error` its
+    standard error.
 
     sampled_at_once, learnt_at_once: descriptions in one row, where memory was too short for those of the settings.
     """
@@ -53,6 +54,7 @@ class State:
     round: int
     slice: int
     score: float | None = None
+    score_error: float = 0.0
     sampled_at_once: int | None = None
     learnt_at_once: int | None = None
 
@@ -212,7 +214,11 @@ class Run:
         return state
 
     def finish(self) -> State:
-        """Make the best-validated checkpoint (the newest of equals; the newest at all without scores) the adapter."""
+        """Make the newest checkpoint whose validation score is within one standard error of the best the adapter.
+
+        With a few validation children the best score is often luck, and an early one: what was learnt longer is as good as
+        can be told (the one-standard-error rule of Breiman et al. 1984, for rounds). Without scores the newest of all.
+        """
         found = self.checkpoints()
         if not found:
             raise ModelError(
@@ -220,8 +226,7 @@ class Run:
                 where=str(self.folder),
                 remedy="Train longer: srlite train ... --resume",
             )
-        scored = [c for c in found if c[0].score is not None]
-        state, folder = max(scored or found[-1:], key=lambda c: (c[0].score or 0.0, c[0].step))
+        state, folder = _as_good_as_the_best(found)
         beside = self.folder / ".adapter.part"
         shutil.rmtree(beside, ignore_errors=True)
         private_folder(beside)
@@ -356,6 +361,14 @@ def newest_finished(root: Path) -> Run:
             remedy="Train one:  srlite train ITEMS_CSV VIDEOS\nor name one: --run DIR",
         )
     return max(runs, key=lambda r: (r.adapter.stat().st_mtime, r.folder.name))
+
+
+def _as_good_as_the_best(checkpoints: Sequence[tuple[State, Path]]) -> tuple[State, Path]:
+    scored = [c for c in checkpoints if c[0].score is not None]
+    if not scored:
+        return checkpoints[-1]
+    best = max((state for state, _ in scored), key=lambda state: state.score)
+    return max((c for c in scored if c[0].score >= best.score - best.score_error), key=lambda c: c[0].step)
 
 
 def _optimiser_tensors(descriptor: Descriptor, optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:

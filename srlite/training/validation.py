@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from srlite.describing import describe_all, judged
 from srlite.records.mismatch import matched_pairs, mismatched_pairs
@@ -23,12 +25,29 @@ def validation_pairs(bench: Workbench, split: Split) -> tuple[Pair, ...]:
     return (*matched, *mismatched_pairs(split.validation, bench.catalogue, count=count, known=everything, seed=seed))
 
 
-def validate(bench: Workbench, pairs: Sequence[Pair], *, tick: Callable[[int, int], None]) -> float | None:
-    """Mean of two shares: matched pairs decided as the clinician did, unrelated pairs abstained from. None without pairs."""
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Mean of two shares: matched pairs decided as the clinician did, unrelated pairs abstained from; its standard error."""
+
+    value: float
+    error: float
+
+
+def validate(bench: Workbench, pairs: Sequence[Pair], *, tick: Callable[[int, int], None]) -> Score | None:
+    """None without pairs."""
     described, _ = describe_all(bench, pairs, tick=tick)
     decided = judged(bench, described)
     right = {True: [], False: []}
     for d in decided:
         right[d.pair.matched].append(d.decision == (d.pair.outcome or "unable_to_assess"))
-    shares = [sum(hits) / len(hits) for hits in right.values() if hits]
-    return sum(shares) / len(shares) if shares else None
+    parts = [hits for hits in right.values() if hits]
+    return score_of(parts) if parts else None
+
+
+def score_of(parts: Sequence[Sequence[bool]]) -> Score:
+    """parts: for each kind of pair, what was right. A part without an error still has a variance (one right and one wrong are
+    added for it, as Agresti and Coull 1998 do with two of each)."""
+    shares = [sum(hits) / len(hits) for hits in parts]
+    smoothed = [((sum(hits) + 1) / (len(hits) + 2), len(hits) + 2) for hits in parts]
+    variance = sum(p * (1 - p) / n for p, n in smoothed) / len(parts) ** 2
+    return Score(sum(shares) / len(shares), math.sqrt(variance))

@@ -122,6 +122,22 @@ def test_only_complete_checkpoints_count_and_the_best_validated_is_chosen(tmp_pa
     assert run.finished and (run.adapter / "adapter_model.safetensors").read_text() == "16"
 
 
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [
+        ([(0.87, 0.05), (0.80, 0.05), (0.85, 0.05), (0.77, 0.05)], 3),  # an early best one may be luck
+        ([(0.87, 0.01), (0.80, 0.05), (0.85, 0.05), (0.77, 0.05)], 1),
+        ([(0.70, 0.05), (0.80, 0.05), (0.90, 0.05)], 3),
+        ([(0.90, 0.05), (0.85, 0.0), (0.84, 0.20)], 2),  # the best one's own error counts
+    ],
+)
+def test_the_newest_within_one_standard_error_of_the_best_is_chosen(tmp_path, scores, chosen):
+    run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
+    for round_, (score, error) in enumerate(scores, start=1):
+        put_checkpoint(run, State(step=round_, round=round_, slice=1, score=score, score_error=error))
+    assert run.finish().round == chosen
+
+
 def test_the_hundredth_slice_comes_after_the_ninety_ninth(tmp_path):
     run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
     for slice_ in (100, 9, 99, 10000):
