@@ -54,6 +54,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no notes."
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 CatalogueFile = Annotated[Path | None, typer.Option("--catalogue", help="Item texts (TOML). Default: the bundled ones.")]
 RunDir = Annotated[Path | None, typer.Option("--run", help="The run's folder.")]
+JudgeName = Annotated[str | None, typer.Option("--judge", help="A name of `srlite models list`, or a GGUF file.")]
+JudgeToml = Annotated[Path | None, typer.Option("--settings", help="An srlite.toml with settings of the judge.")]
 
 
 def _guarded(command: Callable) -> Callable:
@@ -446,8 +448,8 @@ def models_list(json: Json = False, quiet: Quiet = False, debug: Debug = False, 
 @_guarded
 def judge_check(
     labels: Annotated[Path, typer.Argument(help="Descriptions with a person's answers (CSV).", show_default=False)],
-    judge: Annotated[str | None, typer.Option(help="A name of `srlite models list`, or a GGUF file.")] = None,
-    settings: Annotated[Path | None, typer.Option(help="An srlite.toml with settings of the judge.")] = None,
+    judge: JudgeName = None,
+    settings: JudgeToml = None,
     catalogue: CatalogueFile = None,
     thresholds: Annotated[
         Path | None, typer.Option(help="Choose thresholds on half of the labels, and write them here as settings (TOML).")
@@ -460,7 +462,6 @@ def judge_check(
 ) -> None:
     """Does this judge agree with people, whatever the order and the words? Exit 6 when it is not fit to train with."""
     _quiet_libraries()
-    from srlite.config import read_overrides, settings_from
     from srlite.device.pick import pick_preset
     from srlite.judging import check_judge, judge_check_json, write_thresholds
 
@@ -469,7 +470,7 @@ def judge_check(
         labels,
         judge=judge or pick_preset().judge,
         catalogue=catalogue,
-        settings=settings_from(read_overrides(settings) if settings else {}, where=str(settings)),
+        settings=_judge_settings(settings, {}),
         choose=thresholds is not None,
     )
     if thresholds:
@@ -488,8 +489,8 @@ def prompts_diversify(
     catalogue: CatalogueFile = None,
     items: Annotated[list[str] | None, typer.Option("--item", help="Only this item; may be given again.")] = None,
     count: Annotated[int, typer.Option(help="New paraphrases for each item.", min=1, max=20)] = 4,
-    judge: Annotated[str | None, typer.Option(help="A name of `srlite models list`, or a GGUF file.")] = None,
-    settings: Annotated[Path | None, typer.Option(help="An srlite.toml with settings of the judge.")] = None,
+    judge: JudgeName = None,
+    settings: JudgeToml = None,
     seed: Annotated[int, typer.Option(help="Another seed, other paraphrases.", min=0)] = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -499,7 +500,6 @@ def prompts_diversify(
 ) -> None:
     """Let the judge's language model say the item prompts in other words, check each, and write a catalogue with them."""
     _quiet_libraries()
-    from srlite.config import merged, read_overrides, settings_from
     from srlite.device.pick import pick_preset
     from srlite.diversifying import diversified_json, diversify, with_paraphrases
     from srlite.records.catalogue import write_catalogue
@@ -507,13 +507,12 @@ def prompts_diversify(
 
     _not_there(out)
     known = catalogue_of(catalogue)
-    over = merged(read_overrides(settings) if settings else {}, {"seed": seed})
     with screen.bar() as bar:
         found = diversify(
             known,
             items or list(known),
             judge=judge or pick_preset().judge,
-            settings=settings_from(over, where=str(settings)),
+            settings=_judge_settings(settings, {"seed": seed}),
             count=count,
             tick=lambda done, total: bar.show("reword items", done, total),
         )
@@ -524,6 +523,13 @@ def prompts_diversify(
         said = f"fewer than {count} paraphrases were found for {', '.join(short)}"
         raise Findings(said, remedy="Try another --seed or a larger judge, or write them into the catalogue by hand.")
     screen.say(f"next: read {out}, strike out what you would not say, and train with --catalogue {out}")
+
+
+def _judge_settings(file: Path | None, options: dict[str, object]):
+    """The settings of a command that needs a judge only: those of the file, with `options` on top."""
+    from srlite.config import merged, read_overrides, settings_from
+
+    return settings_from(merged(read_overrides(file) if file else {}, options), where=str(file))
 
 
 def _not_there(path: Path | None) -> None:

@@ -18,7 +18,7 @@ from srlite.models.store import find_judge
 from srlite.records.catalogue import Catalogue
 from srlite.records.rewording import losses
 from srlite.types import Item
-from srlite.workbench import judge_settings, usable_device
+from srlite.workbench import judge_alone
 
 CANDIDATES, TRIES = 8, 3
 """Texts written at a time, and how often."""
@@ -56,9 +56,8 @@ def diversify(
     items = [catalogue[code] for code in codes]
     if len({item.code for item in items}) < len(items):
         raise UsageError("an item is named twice", remedy="Name each item once.")
-    plain = replace(judge_settings(settings, find_judge(judge), usable_device(settings.models.device)), canaries=False)
     out = []
-    with Judge(plain, cache=None) as asked:
+    with Judge(judge_alone(settings, find_judge(judge)), cache=None) as asked:
         for done, item in enumerate(items):
             tick(done, len(items))
             out.append(_reworded(asked, item, count, settings.seed))
@@ -95,9 +94,10 @@ def _candidates(judge: Judge, item: Item, seed: int, known: Sequence[str]) -> It
     texts = list(dict.fromkeys(t for text in written.texts if (t := text.strip().strip('"')) and t not in known))
     seen = {text: losses(item, text) for text in texts}
     asked = [text for text, found in seen.items() if not found]
-    scored = judge.put(comparing(judge.family, item, asked), where=item)
-    assert isinstance(scored, Scored)
-    seen |= {text: meaning(m, judge.settings.bands["met"]) for text, m in zip(asked, scored.masses, strict=True)}
+    if asked:
+        scored = judge.put(comparing(judge.family, item, asked), where=item)
+        assert isinstance(scored, Scored)
+        seen |= {text: meaning(m, judge.settings.bands["met"]) for text, m in zip(asked, scored.masses, strict=True)}
     yield from seen.items()
 
 

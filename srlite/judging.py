@@ -1,8 +1,8 @@
 """`srlite judge check`: does a judge agree with people, and how much do its answers hang on things that should not matter?
 
 Nothing comes out of the verdict cache or goes into it. Half the descriptions may be set aside to choose thresholds on; all
-others are judged five times: as they stand; in the other
-order; shuffled, by a fresh process; with yes and no named in the other order; with every question in other words.
+others are judged five times: as they stand; in the other order; shuffled, by a fresh process; with yes and no named in the
+other order; with every question in other words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from srlite.models.store import find_judge
 from srlite.records.dataset import catalogue_of
 from srlite.records.labels import Label, read_labels
 from srlite.types import Decision, Verdicts
-from srlite.workbench import judge_settings, usable_device
+from srlite.workbench import judge_alone
 
 LEAST_KAPPA, LEAST_STEADY, MOST_UNSCORED = 0.6, 0.99, 0.05
 """What a judge must reach to be called fit to train with: "substantial" agreement (Landis and Koch 1977) on every question that
@@ -98,7 +98,7 @@ def check_judge(
 ) -> JudgeCheck:
     """choose: thresholds, on half of the labels. Raises InputError for the labels, ModelError and DeviceError for the judge."""
     labels, model = read_labels(labels_csv, catalogue_of(catalogue)), find_judge(judge)
-    plain = replace(judge_settings(settings, model, usable_device(settings.models.device)), canaries=False)
+    plain = judge_alone(settings, model)
     aside, labels = _halves(labels, labels_csv) if choose else ([], labels)
     thresholds = _thresholds(plain, aside) if aside else {}
     bands = {q: replace(b, threshold=thresholds.get(q, b.threshold)) for q, b in plain.bands.items()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -79,6 +79,11 @@ def judge_settings(settings: Settings, model: InstalledModel, device: str) -> Ju
         canaries=s.canaries,
         thought=s.thought_tokens if s.mode == "reasoned" else 0,
     )
+
+
+def judge_alone(settings: Settings, model: InstalledModel) -> JudgeSettings:
+    """For a command that looks at the judge itself: it is not refused for the canaries."""
+    return replace(judge_settings(settings, model, usable_device(settings.models.device)), canaries=False)
 
 
 @contextmanager

@@ -150,7 +150,7 @@ class Judge:
         return self._form.family
 
     def put(self, message: Message, *, where: Item) -> Message:
-        """The worker's answer to a message about an item that is not about descriptions. Raises as `ask` does."""
+        """The worker's answer to a message about an item, of any kind; nothing is cached. Raises as `ask` does."""
         answer = self._with_one_restart(message)
         if isinstance(answer, Failed):
             self.close()  # what its memory holds is no longer known

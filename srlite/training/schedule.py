@@ -61,8 +61,8 @@ def turns(records: Sequence[Record], most: float | None, *, seed: int, number: i
         cells[record.item, record.outcome].append(record)
     out: list[Record] = []
     for (item, outcome), found in cells.items():
-        others = [len(c) for (code, other), c in cells.items() if code == item and other != outcome]
-        count = min([len(found), *(math.ceil(n * most) for n in others if most)])
+        other = cells.get((item, "fail" if outcome == "pass" else "pass"), found)
+        count = min(len(found), math.ceil(len(other) * most)) if most else len(found)
         random.Random(seed_of(seed, "turns", item, outcome)).shuffle(found)
         first = (number - 1) * count
         out += [found[(first + i) % len(found)] for i in range(count)]

@@ -163,10 +163,8 @@ def measure(path: Path, rounds: int, threads: int) -> dict[str, object]:
         children.append(context.Process(target=serve, args=(theirs, path, way, threads), daemon=True))
         children[-1].start()
     with Judge(settings_of(path, threads), cache=None) as judge:
-        judge.ask([Request(catalogue_of(None)["18_4"], "warm", ASKED)])  # loads; and the next prefix is another one
-        for number in range(rounds):
-            if number:
-                judge.ask([Request(catalogue_of(None)["18_4"], "warm", ASKED)])
+        for _ in range(rounds):
+            judge.ask([Request(catalogue_of(None)["18_4"], "warm", ASKED)])  # loads; and the next prefix is another one
             found["srlite"].append(with_srlite(judge, labels))
             for way, pipe in pipes.items():
                 pipe.send(labels)

@@ -254,10 +254,8 @@ class Rows:
         description, right = self.ids(scaffold.description_segment(text)), answers(text, item)
         start = prefix + description + self.ids(scaffold.asking_segment(self._family))
         words = range(len(prefix), len(prefix) + len(description))
-        wanted, sound = (
-            [right[q.id] for q in QUESTIONS],
-            [*self._sound(description[:-1]), grammar.parse(text).kind != "garbled"],
-        )
+        wanted = [right[q.id] for q in QUESTIONS]
+        sound = [*self._sound(description[:-1]), grammar.parse(text).kind != "garbled"]
         row = Row(list(start), list(range(len(start))), [-1] * len(start), claim_of(text), words, sound, {}, wanted)
         for number in asked:
             ids = self.ids(scaffold.question_segment(QUESTIONS[number]))
