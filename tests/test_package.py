@@ -1,6 +1,7 @@
 """The package as a whole: who imports whom, what the command line says of itself, what a wheel holds."""
 
 import ast
+import re
 import subprocess
 import sys
 import zipfile
@@ -219,3 +220,10 @@ def test_the_bundled_models_are_small():
 
 def test_the_examples_catalogue_is_the_bundled_one(examples):
     assert (examples / "items.toml").read_bytes() == (PACKAGE / "demo" / "items.toml").read_bytes()
+
+
+def test_every_file_of_the_examples_that_the_readme_names_is_there():
+    root = PACKAGE.parent
+    named = set(re.findall(r"examples/[\w./]+\w", (root / "README.md").read_text(encoding="utf-8")))
+    assert any(name.endswith(".mp4") for name in named)
+    assert not [name for name in named if not (root / name).exists()]
