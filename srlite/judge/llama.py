@@ -2,7 +2,8 @@
 
     level 1   the prefix (an item's scaffold), on sequence 0; kept for the next call when it is the same again
     level 2   the descriptions, each a branch of the prefix; a thought, where one is asked for, is written at its end
-    level 3   the questions, each a branch of its description; logits at their last tokens only
+    level 3   the questions, each a branch of its description; tokens with which several begin are evaluated once for all of
+              them; logits at their last tokens only
 
 Contract: every branch sees exactly prefix + description (+ thought) + question, as if it had been evaluated alone. A
 level is one decode call unless n_batch splits it; the branches go in several waves when n_seq_max or n_ctx
@@ -67,19 +68,41 @@ class Branch:
 
     @property
     def asked(self) -> int:
-        """Tokens of its questions."""
-        return sum(map(len, self.questions))
+        """Tokens of its questions, each beginning that several share counted once."""
+        return len(beginnings(self.questions))
 
     @property
     def sequences(self) -> int:
         return 1 + len(self.questions)
 
 
+def beginnings(questions: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
+    """Every beginning of a question, the whole included -> numbers of the questions that begin so; shorter ones first."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for number, question in enumerate(questions):
+        for end in range(1, len(question) + 1):
+            found.setdefault(question[:end], []).append(number)
+    return found
+
+
+def _ends(questions: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The different questions, in the order of their last rows."""
+    return [tokens for tokens in beginnings(questions) if tokens in questions]
+
+
+def _by_question(branch: Branch, masses: Iterator[Masses | None]) -> tuple[Masses | None, ...]:
+    """The branch's own of `masses`, which come in the order of `_ends`."""
+    found = {tokens: next(masses) for tokens in _ends(branch.questions)}
+    return tuple(found[question] for question in branch.questions)
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
+    """A token to evaluate, and the sequences that it belongs to."""
+
     token: int
     position: int
-    sequence: int
+    sequences: tuple[int, ...]
     wants_logits: bool
 
 
@@ -136,7 +159,7 @@ class Engine:
         self.vocabulary = Vocabulary(self._model)
         self._context = self._new_context()
         self._memory = llama_cpp.llama_get_memory(self._context)
-        self._batch = llama_cpp.llama_batch_init(options.n_batch, 0, 1)
+        self._batch = llama_cpp.llama_batch_init(options.n_batch, 0, options.n_seq_max)
         self._prefix: tuple[int, ...] | None = None
         self.evaluated = 0
         """Tokens decoded since loading."""
@@ -195,7 +218,7 @@ class Engine:
             return
         self._prefix = None
         llama_cpp.llama_memory_clear(self._memory, True)
-        list(self._decode([_Row(token, position, 0, False) for position, token in enumerate(prefix)]))
+        list(self._decode([_Row(token, position, (0,), False) for position, token in enumerate(prefix)]))
         self._prefix = prefix
 
     def write(self, prefix: tuple[int, ...], count: int, most: int, choose: Choose) -> list[str]:
@@ -207,7 +230,7 @@ class Engine:
         with self._sequences(count):
             for sequence in range(1, count + 1):
                 llama_cpp.llama_memory_seq_cp(self._memory, 0, sequence, -1, -1)
-            rows = [_Row(prefix[-1], len(prefix) - 1, sequence, True) for sequence in range(1, count + 1)]
+            rows = [_Row(prefix[-1], len(prefix) - 1, (sequence,), True) for sequence in range(1, count + 1)]
             return [self.vocabulary.text(tokens) for tokens in self._grow(rows, count, most, choose)]
 
     def _score_wave(self, start: int, branches: Sequence[Branch], thought: int) -> list[tuple[Masses | None, ...]]:
@@ -222,7 +245,7 @@ class Engine:
                 llama_cpp.llama_memory_seq_cp(self._memory, parent, sequence, -1, -1)
             starts = [start + len(b.description) + len(t) for b, t in zip(branches, thoughts, strict=True)]
             masses = map(self._masses, self._decode(self._question_rows(starts, branches)))
-            answers = [tuple(next(masses) for _ in branch.questions) for branch in branches]
+            answers = [_by_question(branch, masses) for branch in branches]
         lost = [open_thought(self.vocabulary.text(tokens)) for tokens in thoughts]
         return [(None,) * len(row) if gone else row for row, gone in zip(answers, lost, strict=True)]
 
@@ -254,7 +277,7 @@ class Engine:
                 written[i].append(token)
             growing = [i for i, _ in going if len(written[i]) < most]
             logits = self._decode(
-                [_Row(t, ends[i].position + len(written[i]), ends[i].sequence, i in growing) for i, t in going]
+                [_Row(t, ends[i].position + len(written[i]), ends[i].sequences, i in growing) for i, t in going]
             )
         list(logits)
         return [tuple(tokens) for tokens in written]
@@ -262,21 +285,21 @@ class Engine:
     @staticmethod
     def _description_rows(start: int, branches: Sequence[Branch], *, write_on: bool) -> list[_Row]:
         return [
-            _Row(token, start + offset, sequence, write_on and offset == len(branch.description) - 1)
+            _Row(token, start + offset, (sequence,), write_on and offset == len(branch.description) - 1)
             for sequence, branch in enumerate(branches, 1)
             for offset, token in enumerate(branch.description)
         ]
 
     @staticmethod
     def _question_rows(starts: Sequence[int], branches: Sequence[Branch]) -> list[_Row]:
-        """starts: for each branch, the position of its questions' first tokens."""
+        """starts: for each branch, the position of its questions' first tokens. One row wants logits for each question."""
         rows: list[_Row] = []
-        sequence = len(branches)
+        first = len(branches) + 1
         for begin, branch in zip(starts, branches, strict=True):
-            for question in branch.questions:
-                sequence += 1
-                last = len(question) - 1
-                rows += [_Row(token, begin + i, sequence, i == last) for i, token in enumerate(question)]
+            for tokens, numbers in beginnings(branch.questions).items():
+                sequences = tuple(first + number for number in numbers)
+                rows.append(_Row(tokens[-1], begin + len(tokens) - 1, sequences, tokens in branch.questions))
+            first += len(branch.questions)
         return rows
 
     def _decode(self, rows: Sequence[_Row]) -> Iterator[np.ndarray]:
@@ -299,8 +322,9 @@ class Engine:
         batch.n_tokens = len(rows)
         for i, row in enumerate(rows):
             batch.token[i], batch.pos[i] = row.token, row.position
-            batch.n_seq_id[i], batch.seq_id[i][0] = 1, row.sequence
-            batch.logits[i] = row.wants_logits
+            batch.n_seq_id[i], batch.logits[i] = len(row.sequences), row.wants_logits
+            for place, sequence in enumerate(row.sequences):
+                batch.seq_id[i][place] = sequence
 
     def _logits(self, index: int) -> np.ndarray:
         pointer = llama_cpp.llama_get_logits_ith(self._context, index)

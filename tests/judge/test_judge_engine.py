@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from srlite.judge.answers import Masses, spelling
-from srlite.judge.llama import Branch, Engine, EngineOptions, drawn, likeliest, waves
+from srlite.judge.llama import Branch, Engine, EngineOptions, beginnings, drawn, likeliest, waves
 from srlite.judge.questions import QUESTIONS
 from srlite.judge.scaffold import (
     Segment,
@@ -107,7 +107,7 @@ def test_the_prefix_stays_for_the_next_call_and_is_replaced_by_another(tiny, eng
 def test_a_description_that_fills_the_window_exactly_is_scored_and_one_token_more_is_not(engine: Engine, walks: Item) -> None:
     prefix = prefix_of(engine, walks)
     questions = branches_of(engine, [""])[0].questions
-    room = OPTIONS.n_ctx - len(prefix) - sum(map(len, questions))
+    room = OPTIONS.n_ctx - len(prefix) - len(beginnings(questions))
     filler = engine.vocabulary.tokens([Segment(" x", False)])[0]
     lengths = [room - 1, room, room + 1, 3000]
     scored = engine.score(prefix, [Branch((filler,) * length, questions) for length in lengths])
@@ -126,6 +126,27 @@ def test_masses_are_those_of_the_position_after_a_prompt_that_ends_with_an_end_t
     (row,) = engine.score((end,), [Branch((7, 8), ((9, end), (end,)))])
     assert_close(row[0], torch_masses(tiny, engine, (end, 7, 8, 9, end)))
     assert_close(row[1], torch_masses(tiny, engine, (end, 7, 8, end)))
+
+
+def test_questions_that_begin_alike_share_their_beginnings_and_keep_their_order(tiny, engine: Engine, walks: Item) -> None:
+    prefix = prefix_of(engine, walks)
+    questions = ((20, 21, 22), (30, 31), (20, 21, 23, 24), (20, 21), (30,), (20, 21, 22), (40,))
+    assert beginnings(questions) == {
+        (20,): [0, 2, 3, 5],
+        (20, 21): [0, 2, 3, 5],
+        (20, 21, 22): [0, 5],
+        (30,): [1, 4],
+        (30, 31): [1],
+        (20, 21, 23): [2],
+        (20, 21, 23, 24): [2],
+        (40,): [6],
+    }
+    branches = [Branch(description, questions) for description in ((7, 8), (9,))]
+    scored = engine.score(prefix, branches)
+    assert engine.evaluated == len(prefix) + 2 + 1 + 2 * 8
+    for branch, row in zip(branches, scored, strict=True):
+        for question, masses in zip(questions, row, strict=True):
+            assert_close(masses, torch_masses(tiny, engine, prefix + branch.description + question))
 
 
 def test_tokens_are_those_of_the_hugging_face_tokenizer(tiny, engine: Engine, walks: Item) -> None:
