@@ -1,0 +1,113 @@
+"""srlite assess, srlite evaluate, srlite demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from srlite.cli.guard import guarded, quiet_libraries
+from srlite.cli.options import CatalogueFile, Debug, ItemsCsv, Json, Quiet, RunDir, Videos, newest_run
+from srlite.errors import Findings, UsageError
+
+
+@guarded
+def assess(
+    clips: Annotated[list[Path], typer.Argument(help="Clips to assess.", show_default=False)],
+    item: Annotated[str, typer.Option(help="The item's code, e.g. 30_1.", show_default=False)],
+    run: RunDir = None,
+    age_months: Annotated[float | None, typer.Option(help="The child's age. Default: the item's.")] = None,
+    json: Json = False,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line, one a clip.")] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
+) -> None:
+    """Describe what a clip shows for an item, then decide: pass, fail or unable to assess."""
+    import json as json_
+
+    if json and len(clips) > 1:
+        raise UsageError("--json prints one document, for one clip", remedy="Use --jsonl for several clips.")
+    quiet_libraries()
+    from srlite.assessing import Failed, assessment_json
+    from srlite.assessing import assess as assess_clips
+    from srlite.training.run import newest_finished
+
+    folder = run or newest_run(screen, newest_finished)
+    failed = []
+    for found in assess_clips(clips, item, run=folder, age_months=age_months):
+        if isinstance(found, Failed) and len(clips) == 1:
+            raise found.error
+        if isinstance(found, Failed):
+            failed.append(found)
+            screen.error(found.error)
+            continue
+        document = assessment_json(found)
+        if jsonl:
+            print(json_.dumps(document, ensure_ascii=False, allow_nan=False), flush=True)
+        elif json:
+            screen.json(document)
+        else:
+            screen.assessment(document)
+    if failed:
+        raise Findings(f"{len(failed)} of {len(clips)} clips could not be assessed", remedy="The reasons stand above.")
+
+
+@guarded
+def evaluate(
+    items_csv: ItemsCsv,
+    videos: Videos,
+    run: RunDir = None,
+    catalogue: CatalogueFile = None,
+    compare: Annotated[str | None, typer.Option(help="base: the same descriptor without its adapter, beside it.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
+) -> None:
+    """Measure a run on its test part: accuracy, recall and precision by item, abstention on unrelated pairs."""
+    if compare not in (None, "base"):
+        raise UsageError(f"--compare {compare} is not built yet", remedy="Use --compare base.")
+    quiet_libraries()
+    from srlite.evaluation.protocol import evaluate as evaluate_run
+    from srlite.evaluation.protocol import evaluation_json
+    from srlite.training.run import newest_finished
+
+    folder = run or newest_run(screen, newest_finished)
+    with screen.bar() as bar:
+        found = evaluate_run(
+            items_csv,
+            videos,
+            run=folder,
+            catalogue=catalogue,
+            compare_base=compare == "base",
+            tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total),
+        )
+    document = evaluation_json(found)
+    screen.json(document) if json else screen.evaluation(document)
+    if document["unreadable"]:
+        for line in document["unreadable"]:
+            screen.say(line)
+        raise Findings(f"{len(document['unreadable'])} test pairs could not be read", remedy="The reasons stand above.")
+
+
+@guarded
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where the demonstration is written.")] = Path("srlite-demo"),
+    seed: Annotated[int, typer.Option(help="Another seed, other children and other clips.")] = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    *,
+    screen,
+) -> None:
+    """The whole story with bundled demonstration models: render, train, evaluate, assess. No card, no download."""
+    quiet_libraries()
+    from srlite.demo.story import tell_story
+
+    document = tell_story(folder, seed=seed, screen=screen, show=not json)
+    if json:
+        screen.json(document)
