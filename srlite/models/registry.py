@@ -9,11 +9,15 @@ from functools import cache
 from pathlib import Path
 
 from srlite.errors import UsageError
+from srlite.models.shapes import Shape, shape_from
 
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """One model of the registry. `bundled` is its name inside the package; others come from `repository`."""
+    """One model of the registry. `bundled` is its name inside the package; others come from `repository`.
+
+    shape: None for the bundled models, whose own files say it. bytes: about what a judge's file takes.
+    """
 
     id: str
     role: str  # "descriptor" or "judge"
@@ -22,6 +26,13 @@ class ModelEntry:
     repository: str | None = None
     file: str | None = None
     bundled: str | None = None
+    bytes: int | None = None
+    shape: Shape | None = None
+
+    @property
+    def download_bytes(self) -> int | None:
+        """About what is to be fetched: a judge's file, or a descriptor's parameters in 16 bit. None for a bundled model."""
+        return self.bytes or (2 * self.shape.parameters if self.shape else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +68,15 @@ def registry() -> Registry:
     """The registry of this installation."""
     table = tomllib.loads(_path().read_text(encoding="utf-8"))
     entries = {
-        role: {name: ModelEntry(id=name, role=role, **entry) for name, entry in table[f"{role}s"].items()}
-        for role in ("descriptor", "judge")
+        role: {name: _entry(name, role, entry) for name, entry in table[f"{role}s"].items()} for role in ("descriptor", "judge")
     }
     presets = {
         name: Preset(name, p["descriptor"], p["judge"], p.get("card_gb"), p.get("settings", {}))
         for name, p in table["presets"].items()
     }
     return Registry(entries["descriptor"], entries["judge"], presets)
+
+
+def _entry(name: str, role: str, entry: Mapping) -> ModelEntry:
+    shape = shape_from(entry["shape"]) if "shape" in entry else None
+    return ModelEntry(id=name, role=role, **{**entry, "shape": shape})

@@ -1,0 +1,85 @@
+"""The numbers of parameters are those of the models that transformers makes of these shapes, and those published."""
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
+
+from srlite.descriptor.adapter import RANK, attach_adapter
+from srlite.models.registry import registry
+from srlite.models.shapes import Shape, shape_of_config
+
+PUBLISHED = {
+    "qwen2.5-vl-3b": 3_754_622_976,
+    "qwen2.5-vl-7b": 8_292_166_656,
+    "qwen3-vl-2b": 2_127_532_032,
+    "qwen3-vl-4b": 4_437_815_808,
+    "qwen3-vl-8b": 8_767_123_696,
+}
+
+
+def configured(shape: Shape, family: str):
+    """The configuration of transformers for a shape."""
+    text, vision = shape.text, shape.vision
+    more = {} if family == "qwen2_5_vl" else {"head_dim": text.head_dim}
+    tower = {"deepstack_visual_indexes": [5, 11, 17], "num_position_embeddings": vision.positions} if vision.deepstack else {}
+    return AutoConfig.for_model(
+        family,
+        tie_word_embeddings=text.tied,
+        text_config=dict(
+            hidden_size=text.hidden,
+            num_hidden_layers=text.layers,
+            num_attention_heads=text.heads,
+            num_key_value_heads=text.kv_heads,
+            intermediate_size=text.intermediate,
+            vocab_size=text.vocabulary,
+            **more,
+        ),
+        vision_config=dict(
+            depth=vision.depth,
+            hidden_size=vision.hidden,
+            intermediate_size=vision.intermediate,
+            num_heads=vision.heads,
+            patch_size=vision.patch,
+            out_hidden_size=vision.out,
+            **tower,
+        ),
+    )
+
+
+def counted(module) -> int:
+    return sum(p.numel() for p in {id(p): p for p in module.parameters()}.values())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_parameters_are_those_of_transformers(name):
+    entry = registry().descriptors[name]
+    config = configured(entry.shape, entry.family)
+    assert shape_of_config(config.to_dict(), entry.family) == entry.shape
+    with torch.device("meta"):
+        model = AutoModelForImageTextToText.from_config(config)
+        model.tie_weights()
+        assert counted(model) == entry.shape.parameters == PUBLISHED[name]
+        assert counted(model.model.visual) == entry.shape.vision.parameters
+        adapted = attach_adapter(model, seed=0, where=name)
+    learnt = sum(p.numel() for p in adapted.parameters() if p.requires_grad)
+    assert learnt == entry.shape.text.adapter_parameters(RANK)
+
+
+@pytest.mark.parametrize("name", ["qwen3-1.7b", "qwen3-4b", "qwen3-8b"])
+def test_parameters_of_judges(name):
+    text = registry().judges[name].shape.text
+    config = AutoConfig.for_model(
+        "qwen3",
+        tie_word_embeddings=text.tied,
+        hidden_size=text.hidden,
+        num_hidden_layers=text.layers,
+        num_attention_heads=text.heads,
+        num_key_value_heads=text.kv_heads,
+        intermediate_size=text.intermediate,
+        vocab_size=text.vocabulary,
+        head_dim=text.head_dim,
+    )
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+        model.tie_weights()
+    assert counted(model) == text.parameters
