@@ -24,8 +24,9 @@ from torch import nn  # noqa: E402
 
 from srlite.errors import ModelError  # noqa: E402
 from srlite.files import write_private  # noqa: E402
+from srlite.models.shapes import ADAPTER_RANK  # noqa: E402
 
-RANK = 16
+RANK = ADAPTER_RANK
 ALPHA = 32
 PROJECTIONS = 7  # q, k, v, o, gate, up, down
 TARGETS = r"model\.language_model\.layers\.\d+\.(self_attn\.[qkvo]_proj|mlp\.(gate|up|down)_proj)"
@@ -94,13 +95,21 @@ def read_adapter(model: PeftModel, base_sha256: str, folder: Path) -> None:
     Raises ModelError when a file is missing or damaged, when rank, alpha or targets are others, when the base
     weights are others, or when tensors are missing, too many or of another shape. Then nothing is changed.
     """
-    _check_settings(folder / CONFIG)
-    stored = _read_tensors(folder / WEIGHTS, base_sha256)
+    stored = adapter_tensors(folder, base_sha256)
     own = _tensors(model)
     _check_tensors(own, stored, folder / WEIGHTS)
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(stored[name])
+
+
+def adapter_tensors(folder: Path, base_sha256: str) -> dict[str, torch.Tensor]:
+    """The tensors of an adapter folder, by PEFT's names; no model is needed.
+
+    Raises ModelError when a file is missing or damaged, when rank, alpha or targets are others, or the base weights.
+    """
+    _check_settings(folder / CONFIG)
+    return _read_tensors(folder / WEIGHTS, base_sha256)
 
 
 def _tensors(model: PeftModel) -> dict[str, torch.Tensor]:

@@ -99,8 +99,9 @@ class Scoring:
         return _attention(query, keys, values, mask=self._mask, scale=scale)
 
 
-class _Strand:
-    """A prompt and what its samples have said so far: buffers with room for all of it, so that nothing is copied a step."""
+class Strand:
+    """A prompt and what its samples have said so far: buffers with room for all of it, so that nothing is copied a step.
+    `room`: the most tokens that they will say together."""
 
     def __init__(self, prompt: Kept, room: int):
         self.keys = [_with_room(k, room) for k in prompt.keys]
@@ -124,11 +125,11 @@ class _Strand:
 class Decoding:
     """The row is one new token of each sample alive, samples of one prompt behind one another."""
 
-    def __init__(self, prompts: Sequence[Kept], samples: Sequence[int], tokens: int):
-        """samples: how many of each prompt; they are numbered through. tokens: the most that any of them will bring."""
-        self._strands = [_Strand(p, count * tokens) for p, count in zip(prompts, samples, strict=True)]
+    def __init__(self, strands: Sequence[Strand], samples: Sequence[int]):
+        """samples: how many of each strand's prompt; they are numbered through."""
+        self._strands = strands
         self._strand_of = torch.tensor([i for i, count in enumerate(samples) for _ in range(count)])
-        self._rows: list[tuple[_Strand, slice]] = []
+        self._rows: list[tuple[Strand, slice]] = []
 
     def admit(self, alive: torch.Tensor) -> None:
         """Before each forward: numbers (A,) of the samples whose tokens it brings, ascending."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-from srlite.descriptor.attention import Decoding
+from srlite.descriptor.attention import Decoding, Strand
 from srlite.descriptor.features import Features
-from srlite.descriptor.forward import Read, next_logprobs, read_prompt, run_answers
+from srlite.descriptor.forward import next_logprobs, read_prompt, run_answers
 from srlite.descriptor.inputs import Prompt
 from srlite.descriptor.load import Descriptor
 from srlite.errors import UsageError
@@ -43,12 +43,22 @@ class Choice:
 
 @dataclass
 class _Sample:
-    read: Read
+    start: int
+    """Position of its first token."""
     draws: torch.Tensor
     """float64 (most tokens,) from [0, 1), one for each token."""
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     finished: bool = False
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A prompt that was read, and its samples, which have said nothing yet. last: (1, hidden), after the prompt's last token."""
+
+    strand: Strand
+    last: torch.Tensor
+    samples: list[_Sample]
 
 
 def sample_groups(
@@ -63,7 +73,7 @@ def sample_groups(
     with torch.no_grad(), _evaluating(descriptor):
         groups = [_begun(descriptor, ask, choice, max_new_tokens) for ask in asks]
         _decode(descriptor, groups, choice, max_new_tokens)
-    return [tuple(_rollout(descriptor, sample) for sample in group) for group in groups]
+    return [tuple(_rollout(descriptor, sample) for sample in group.samples) for group in groups]
 
 
 def _check(choice: Choice, max_new_tokens: int) -> None:
@@ -86,13 +96,14 @@ def _evaluating(descriptor: Descriptor) -> Iterator[None]:
         language.train(training)
 
 
-def _begun(descriptor: Descriptor, ask: Ask, choice: Choice, max_new_tokens: int) -> list[_Sample]:
-    """The ask's prompt, read, and its samples, which have said nothing yet."""
+def _begun(descriptor: Descriptor, ask: Ask, choice: Choice, max_new_tokens: int) -> _Group:
     if not ask.seeds or (choice.temperature == 0 and len(ask.seeds) > 1):
         remedy = "Ask for one description at temperature 0, where all are the same, and for one or more above it."
         raise UsageError(f"cannot sample {len(ask.seeds)} descriptions at temperature {choice.temperature}", remedy=remedy)
     read = read_prompt(descriptor, ask.prompt, ask.features)
-    return [_Sample(read, _draws(seed, max_new_tokens)) for seed in ask.seeds]
+    strand = Strand(read.kept, len(ask.seeds) * (max_new_tokens - 1))  # has a copy of its own of what was kept
+    samples = [_Sample(read.next_position, _draws(seed, max_new_tokens)) for seed in ask.seeds]
+    return _Group(strand, read.last.clone(), samples)  # a view would hold all of the prompt's hidden states
 
 
 def _draws(seed: int, count: int) -> torch.Tensor:
@@ -100,11 +111,11 @@ def _draws(seed: int, count: int) -> torch.Tensor:
     return torch.rand(count, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def _decode(descriptor: Descriptor, groups: list[list[_Sample]], choice: Choice, max_new_tokens: int) -> None:
+def _decode(descriptor: Descriptor, groups: list[_Group], choice: Choice, max_new_tokens: int) -> None:
     """Let every sample say its tokens, until all have ended or are cut off."""
-    samples = [sample for group in groups for sample in group]
-    memory = Decoding([g[0].read.kept for g in groups], [len(g) for g in groups], max_new_tokens - 1)
-    hidden = torch.cat([sample.read.last for sample in samples])  # (A, hidden)
+    samples = [sample for group in groups for sample in group.samples]
+    memory = Decoding([g.strand for g in groups], [len(g.samples) for g in groups])
+    hidden = torch.cat([g.last.expand(len(g.samples), -1) for g in groups])  # (A, hidden)
     alive = list(range(len(samples)))
     for step in range(max_new_tokens):
         logprobs = next_logprobs(descriptor, hidden)  # (A, V)
@@ -121,7 +132,7 @@ def _step(descriptor: Descriptor, memory: Decoding, samples: list[_Sample], aliv
     """Run the newest token of each sample alive: hidden states (A, hidden)."""
     memory.admit(torch.tensor(alive))
     newest = torch.tensor([samples[i].tokens[-1] for i in alive], device=descriptor.device)
-    positions = torch.tensor([samples[i].read.next_position + step for i in alive], device=descriptor.device)
+    positions = torch.tensor([samples[i].start + step for i in alive], device=descriptor.device)
     return run_answers(descriptor, newest, positions, memory)
 
 
