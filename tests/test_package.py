@@ -14,6 +14,7 @@ from srlite.errors import SrliteError
 
 PACKAGE = Path(srlite.__file__).parent
 OWNERS = {
+    "huggingface_hub": {"models"},
     "transformers": {"descriptor", "demo"},
     "peft": {"descriptor"},
     "bitsandbytes": {"descriptor"},
@@ -137,10 +138,6 @@ def test_without_a_card_nothing_is_loaded_for_nothing(examples, tmp_path, words,
         ["export", "d", "--to", "gguf"],
         ["doctor"],
         ["purge", "--child", "7"],
-        ["models", "pull"],
-        ["models", "verify"],
-        ["models", "import", "d"],
-        ["models", "export", "d"],
     ],
 )
 def test_what_is_not_built_says_so_and_exits_2(words):

@@ -26,7 +26,14 @@ prompts_app = typer.Typer(no_args_is_help=True, help="The item prompts.")
 
 for _command in (data.check, data.init, training.train, using.assess, using.evaluate, using.demo):
     app.command()(_command)
-models_app.command("list")(models.models_list)
+for _name, _command in (
+    ("list", models.models_list),
+    ("pull", models.models_pull),
+    ("verify", models.models_verify),
+    ("export", models.models_export),
+    ("import", models.models_import),
+):
+    models_app.command(_name)(_command)
 judge_app.command("check")(judge.judge_check)
 prompts_app.command("diversify")(judge.prompts_diversify)
 app.add_typer(models_app, name="models")
@@ -46,8 +53,6 @@ def _not_built(name: str) -> Callable:
 _ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
 for _name in ("report", "export", "doctor", "purge"):
     app.command(_name, context_settings=_ANYTHING)(_not_built(_name))
-for _name in ("pull", "verify", "import", "export"):
-    models_app.command(_name, context_settings=_ANYTHING)(_not_built(f"models {_name}"))
 
 
 @judge_app.callback()

@@ -29,6 +29,7 @@ def pick_preset() -> Preset:
     raise ModelError(
         f"no models for this machine ({found}) are installed; the preset {best.name} would use the descriptor "
         f"{best.descriptor} and the judge {best.judge}",
-        remedy="Name models of your own:        srlite train ITEMS_CSV VIDEOS --descriptor FOLDER --judge FILE.gguf\n"
+        remedy=f"Fetch them:                     srlite models pull --preset {best.name}\n"
+        "or name models of your own:     srlite train ITEMS_CSV VIDEOS --descriptor FOLDER --judge FILE.gguf\n"
         "or try the bundled small pair:  srlite train ITEMS_CSV VIDEOS --preset tiny",
     )

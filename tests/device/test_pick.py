@@ -26,6 +26,7 @@ def test_what_would_be_used_is_named_with_the_card(card, gigabytes, preset):
     with pytest.raises(ModelError, match=f"a card with {gigabytes:.0f} GB.*the preset {preset} would use") as caught:
         pick_preset()
     assert caught.value.exit_code == 4 and "--preset tiny" in caught.value.remedy
+    assert f"srlite models pull --preset {preset}" in caught.value.remedy
 
 
 def test_a_driver_that_torch_cannot_use_is_no_card(monkeypatch):

@@ -39,12 +39,30 @@ def test_the_tiny_pair_is_chosen_by_name_only():
 
 
 def test_a_model_that_is_not_installed_is_refused_with_the_remedy():
-    with pytest.raises(ModelError, match="Qwen/Qwen3-VL-8B-Instruct"):
+    with pytest.raises(ModelError, match="Qwen/Qwen3-VL-8B-Instruct") as caught:
         find_descriptor("qwen3-vl-8b")
+    assert caught.value.exit_code == 4
+    for command in ("srlite models pull qwen3-vl-8b", "srlite models pull --preset 16gb", "srlite models import", "--preset tiny"):
+        assert command in caught.value.remedy
     with pytest.raises(ModelError, match="Give a path"):
         find_judge("no-such-judge.gguf")
     with pytest.raises(UsageError, match="tiny"):
         registry().preset("huge")
+
+
+def test_what_is_pulled_has_a_name_of_its_own_and_files_that_are_said():
+    known = registry()
+    assert len(known.published) == len(known.descriptors) + len(known.judges) - 2  # the bundled pair
+    for entry in known.published.values():
+        assert entry.repository and entry.licence and entry.revision == "main" and entry.download_bytes and entry.shape
+        assert entry.owns(entry.file or "model-00001-of-00002.safetensors")
+        for name in ("pytorch_model.bin", "model.pt", "code.py", "onnx/config.json", "../config.json", "a\\config.json"):
+            assert not entry.owns(name)
+    assert known.judges["qwen3-8b-q6_k"].shape == known.judges["qwen3-8b"].shape
+    with pytest.raises(UsageError, match="comes with srlite"):
+        known.model("tiny")
+    with pytest.raises(UsageError, match="no model 'qwen9'"):
+        known.model("qwen9")
 
 
 def test_a_model_is_found_where_pull_would_put_it(home):
