@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fences import SITE
 from small_clinic import ITEMS, SMALL
 
 ROOT = Path(__file__).parents[1]
@@ -48,6 +49,15 @@ def run_cli(home):
         )
 
     return run
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """Environment in which every Python process writes down each attempt to use the network."""
+    (tmp_path / "site").mkdir()
+    log = tmp_path / "sockets.txt"
+    (tmp_path / "site" / "sitecustomize.py").write_text(SITE.format(log=str(log)))
+    return {"PYTHONPATH": str(tmp_path / "site")}, log
 
 
 @pytest.fixture(scope="session")

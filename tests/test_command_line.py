@@ -1,6 +1,5 @@
 """The commands as a user types them: documents on stdout, messages on stderr, exit codes of the contract, no socket."""
 
-import ctypes
 import json
 import os
 import shutil
@@ -8,17 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from fences import without_the_rights_of_root
 
 from srlite.models.store import BUNDLED
 
-SITE = """
-import sys
-def hook(event, args):
-    if event in ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto", "socket.gethostbyname"):
-        with open({log!r}, "a") as out:
-            print(event, args, file=out)
-sys.addaudithook(hook)
-"""
 LOAD = """
 from pathlib import Path
 from srlite.descriptor.load import load_descriptor
@@ -29,22 +21,6 @@ except PermissionError:
     pass
 print(load_descriptor(Path({folder!r}), adapter=None, device="cpu", quantise=False, dtype="float32", seed=1).adapted)
 """
-
-
-def without_the_rights_of_root():
-    """Root may write anywhere; what is started after this may not, even where it owns the file."""
-    libc, drop_from_bounding_set = ctypes.CDLL(None), 24
-    for capability in range(4):  # CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER
-        libc.prctl(drop_from_bounding_set, capability, 0, 0, 0)
-
-
-@pytest.fixture
-def watched(tmp_path):
-    """Environment in which every Python process writes down each attempt to use the network."""
-    (tmp_path / "site").mkdir()
-    log = tmp_path / "sockets.txt"
-    (tmp_path / "site" / "sitecustomize.py").write_text(SITE.format(log=str(log)))
-    return {"PYTHONPATH": str(tmp_path / "site")}, log
 
 
 def test_the_watch_sees_a_socket(watched, tmp_path):

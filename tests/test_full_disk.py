@@ -10,28 +10,14 @@ import subprocess
 import sys
 
 import pytest
+from fences import can_mount, on_a_small_disk
 
 import srlite
 from srlite.judge.answers import Masses
 from srlite.judge.cache import VerdictCache
 from srlite.training.progress import Note
 
-SMALL_DISK = 'mount -t tmpfs -o size="$1" tmpfs "$2" && "$3" -c "$4" "$2" "$5" && cp -a "$2/." "$5"'
 LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
-
-
-def on_a_small_disk(code, tmp_path, *, size, env=None):
-    """Run Python code with sys.argv[1], a folder on a disk of that size; sys.argv[2] gets a copy of it in the end."""
-    (mount := tmp_path / "mount").mkdir()
-    (kept := tmp_path / "kept").mkdir()
-    words = ["unshare", "-Urm", "sh", "-c", SMALL_DISK, "sh", size, str(mount), sys.executable, code, str(kept)]
-    return kept, subprocess.run(words, capture_output=True, text=True, env={**os.environ, **(env or {})})
-
-
-def can_mount(tmp_path):
-    (probe := tmp_path / "probe").mkdir()
-    words = ["unshare", "-Urm", "mount", "-t", "tmpfs", "tmpfs", str(probe)]
-    return bool(shutil.which("unshare")) and subprocess.run(words, capture_output=True).returncode == 0
 
 
 @pytest.fixture

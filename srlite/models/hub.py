@@ -21,7 +21,7 @@ import srlite
 from srlite.errors import ModelError, UsageError
 
 TIMEOUT_S = 30.0
-TRIES = 4
+TRIES = 3
 """Attempts in a row that may bring nothing."""
 WAIT_S = 1.0
 """Before the second attempt; before the third twice that."""

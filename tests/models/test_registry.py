@@ -42,7 +42,7 @@ def test_a_model_that_is_not_installed_is_refused_with_the_remedy():
     with pytest.raises(ModelError, match="Qwen/Qwen3-VL-8B-Instruct") as caught:
         find_descriptor("qwen3-vl-8b")
     assert caught.value.exit_code == 4
-    for command in ("srlite models pull qwen3-vl-8b", "srlite models pull --preset 16gb", "srlite models import", "--preset tiny"):
+    for command in ("models pull qwen3-vl-8b", "models pull --preset 16gb", "models import", "--preset tiny"):
         assert command in caught.value.remedy
     with pytest.raises(ModelError, match="Give a path"):
         find_judge("no-such-judge.gguf")
