@@ -40,12 +40,14 @@ class Video(_Part):
 
 
 class Models(_Part):
-    """Names of models.toml, or paths. `quantise`: the descriptor's base in 4 bit (NF4)."""
+    """Names of models.toml, or paths. `quantise`: the descriptor's base in 4 bit (NF4). `turns`: resident keeps both models on
+    the card, swapped lets the descriptor wait in main memory while the judge has its turn, auto does what fits."""
 
     descriptor: str = "qwen3-vl-8b"
     judge: str = "qwen3-8b"
     quantise: bool = False
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    turns: Literal["auto", "resident", "swapped"] = "auto"
 
 
 class Sampling(_Part):
@@ -81,7 +83,8 @@ class Schedule(_Part):
     """Rounds over all training pairs, in slices: sample, judge, update. A slice is what is on disk between turns.
     `max_imbalance`: a round takes at most so many times as many records of an item's commoner outcome as of its rarer one, the
     others take their turn in later rounds; without it every round takes all. Where nearly all pass, saying pass pays without
-    looking."""
+    looking. `learnt_at_once`: descriptions of a group that one row of an update holds, all of them where it is not given; fewer
+    take less memory and give the same gradients."""
 
     rounds: Count = 5
     slice_pairs: Count = 64
@@ -90,6 +93,7 @@ class Schedule(_Part):
     learning_rate: Positive = 1e-5
     mismatched_share: Annotated[float, Field(ge=0, lt=1)] = 0.25
     max_imbalance: Annotated[float, Field(ge=1)] | None = None
+    learnt_at_once: Count | None = None
 
 
 class SplitSettings(_Part):

@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from srlite.descriptor.features import Features, tower_at_work
 from srlite.descriptor.generate import Ask, sample_groups
 from srlite.descriptor.inputs import Prompt, build_prompt
-from srlite.descriptor.prompts import canonical_prompt, training_prompt
+from srlite.descriptor.prompts import canonical_prompt
 from srlite.device.halving import portions
-from srlite.device.turns import judge_turn
 from srlite.errors import InputError
 from srlite.judge.client import Request
 from srlite.judge.decision import decide
 from srlite.judge.questions import QUESTIONS
+from srlite.sizing import longest_request
 from srlite.types import Decision, Frames, Pair, Rollout, Verdicts
 from srlite.workbench import Workbench
 
 ALL_QUESTIONS = tuple(q.id for q in QUESTIONS)
 PORTION = 16
-_AN_AGE = 99.5
-"""Months; none takes more characters in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,7 @@ def look_at_all(bench: Workbench, clips: Sequence[str], *, tick: Callable[[int, 
     It ends at the first whose features find no room: the others are looked at anew whenever they are needed. Raises InputError
     when a clip and the longest of the items' texts are more than the model takes.
     """
-    texts = [training_prompt(i, _AN_AGE, w) for i in bench.catalogue.values() for w in range(1 + len(i.paraphrases))]
-    longest = max(texts, key=len)
+    longest = longest_request(bench.catalogue)
     with tower_at_work(bench.descriptor):
         for done, clip in enumerate(clips):
             frames, sha256 = bench.clips.frames(bench.path(clip))
@@ -127,7 +124,7 @@ def judged(bench: Workbench, described: Sequence[Described]) -> list[Decided]:
     """
     found: dict[int, Verdicts] = {}
     order = sorted(range(len(described)), key=lambda i: described[i].pair.item)
-    with judge_turn(bench.judge, on_card=bench.on_card):
+    with bench.judges_turn():
         for portion in portions(order, PORTION):
             asked = [Request(bench.catalogue[described[i].pair.item], described[i].description, ALL_QUESTIONS) for i in portion]
             found |= zip(portion, bench.judge.ask(asked), strict=True)

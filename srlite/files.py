@@ -56,9 +56,15 @@ def append_private(path: Path, text: str) -> None:
         raise _cannot_write(path, len(text.encode()), error) from error
 
 
+def free_bytes(folder: Path) -> int:
+    """On the disk of a folder, which need not be there yet."""
+    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
+    return shutil.disk_usage(there).free
+
+
 def require_space(folder: Path, needed_bytes: int) -> None:
     """Raises DeviceError saying how much is missing when the disk of `folder` has less than that free."""
-    free = shutil.disk_usage(folder).free
+    free = free_bytes(folder)
     if free < needed_bytes:
         raise DeviceError(
             f"the disk is full: {needed_bytes:,} bytes are to be written and {needed_bytes - free:,} of them are missing",

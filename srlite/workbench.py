@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,11 @@ import torch
 from srlite.config import Settings
 from srlite.descriptor.features import FeatureStore
 from srlite.descriptor.load import Descriptor, load_descriptor
+from srlite.descriptor.parking import parked, parked_bytes
+from srlite.device.budget import Budget
+from srlite.device.machine import usable_device
 from srlite.device.threads import usable_threads
+from srlite.device.turns import judge_turn
 from srlite.files import private_folder
 from srlite.judge.answers import Bands
 from srlite.judge.cache import VerdictCache
@@ -23,6 +27,7 @@ from srlite.judge.client import Judge, JudgeSettings
 from srlite.judge.questions import QUESTIONS
 from srlite.models.store import InstalledModel, cache_folder, find_descriptor, find_judge
 from srlite.records.catalogue import Catalogue
+from srlite.sizing import budget_for, models_of, place_for
 from srlite.video.pool import ClipReaders
 from srlite.video.store import FrameStore
 
@@ -42,6 +47,7 @@ class Workbench:
     judge: Judge
     descriptor_model: InstalledModel
     judge_model: InstalledModel
+    budget: Budget
 
     @property
     def demonstration(self) -> bool:
@@ -51,15 +57,25 @@ class Workbench:
     def on_card(self) -> bool:
         return self.descriptor.device.type == "cuda"
 
+    @property
+    def swapped(self) -> bool:
+        """The card has room for one model at a time."""
+        return self.on_card and not self.budget.plan.resident
+
     def path(self, clip: str) -> Path:
         return self.videos / clip if self.videos else Path(clip)
 
-
-def usable_device(wanted: str) -> str:
-    """ "cuda" or "cpu"; "auto" is the card where there is one."""
-    if wanted != "auto":
-        return wanted
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    def judges_turn(self) -> AbstractContextManager[None]:
+        """Put it around every question to the judge."""
+        if not self.swapped:
+            return nullcontext()
+        return judge_turn(
+            self.judge,
+            aside=parked(self.descriptor),
+            free=lambda: torch.cuda.mem_get_info()[0],
+            judge_bytes=self.budget.plan.judge.total,
+            descriptor_bytes=parked_bytes(self.descriptor),
+        )
 
 
 def judge_settings(settings: Settings, model: InstalledModel, device: str) -> JudgeSettings:
@@ -95,6 +111,8 @@ def open_workbench(
     judge_model = find_judge(settings.models.judge)
     device, kept = usable_device(settings.models.device), private_folder(cache_folder())
     torch.set_num_threads(usable_threads(settings.threads))
+    models, _ = models_of(settings)
+    budget = budget_for(models, settings, catalogue, place_for(None, settings))
     with ExitStack() as stack:
         cache = stack.enter_context(VerdictCache(kept / "verdicts.sqlite", _BUSY_TIMEOUT_S))
         judge = stack.enter_context(Judge(judge_settings(settings, judge_model, device), cache))
@@ -116,4 +134,4 @@ def open_workbench(
             max_bytes=int(settings.cache.frames_gb * 1e9),
         )
         features = FeatureStore(kept / "features", max_bytes=int(settings.cache.features_gb * 1e9))
-        yield Workbench(settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model)
+        yield Workbench(settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model, budget)

@@ -47,8 +47,10 @@ def train(
 ) -> None:
     """Train the descriptor's adapter from clips and outcomes."""
     quiet_libraries()
+    from srlite.console.machine import show_plan
     from srlite.interrupt import gentle_interrupt
     from srlite.training import job
+    from srlite.training.planning import plan_json, plan_run
 
     options = _settings(
         {
@@ -68,11 +70,11 @@ def train(
             "--mismatched-share, --four-bit, --settings.",
         )
     over = {} if resume else _over(settings, items_csv, options, screen)
-    if dry_run:
-        plan = job.plan(items_csv, videos, preset=preset, catalogue=catalogue, over=over)
-        screen.json(plan) if json else screen.table("Plan", ("", ""), [(k, str(v)) for k, v in plan.items() if k != "schema"])
-        return
     folder = run or RUNS / time.strftime("%Y%m%d-%H%M%S")
+    if dry_run:
+        planned = plan_json(plan_run(items_csv, videos, preset=preset, catalogue=catalogue, over=over))
+        screen.json(planned) if json else show_plan(screen, planned)
+        return
     with screen.bar() as bar, gentle_interrupt(bar.hear, note=screen.say) as tell:
         done = job.train(
             items_csv,

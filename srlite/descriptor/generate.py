@@ -54,7 +54,7 @@ class _Sample:
 
 @dataclass(frozen=True)
 class _Group:
-    """A prompt that was read, and its samples, which have said nothing yet. last: (1, hidden), after the prompt's last token."""
+    """A prompt that was read, and its samples, which have said nothing yet. last: (1, hidden), of the prompt's last token."""
 
     strand: Strand
     last: torch.Tensor

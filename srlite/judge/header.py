@@ -18,6 +18,7 @@ from typing import BinaryIO
 from srlite.errors import ModelError
 from srlite.judge.questions import questions_hash
 from srlite.judge.scaffold import Family, family_named, family_of, known_families
+from srlite.models.shapes import TextShape
 
 QUESTIONS_KEY = "srlite.questions_sha256"
 """Metadata of a judge that was trained on our questions: `questions_hash()` of that day."""
@@ -68,6 +69,27 @@ def check_header(path: Path, name: str | None) -> Family:
     if trained_on is not None and trained_on != questions_hash():
         raise _error(path, "this judge was trained on other question texts than the present ones", f"Run `{REMAKE}`.")
     return family
+
+
+def read_shape(path: Path) -> TextShape:
+    """The sizes that the header of a judge's file tells. Raises ModelError."""
+    header = _read(path)
+    metadata, architecture = header.metadata, header.architecture
+    size = lambda name: int(metadata[f"{architecture}.{name}"])
+    try:
+        hidden, heads = size("embedding_length"), size("attention.head_count")
+        return TextShape(
+            hidden=hidden,
+            layers=size("block_count"),
+            heads=heads,
+            kv_heads=size("attention.head_count_kv"),
+            intermediate=size("feed_forward_length"),
+            vocabulary=len(metadata["tokenizer.ggml.tokens"]),
+            tied=False,  # the header does not tell; a second matrix would be among the file's bytes anyway
+            head_dim=size("attention.key_length") if f"{architecture}.attention.key_length" in metadata else hidden // heads,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _error(path, f"the header does not tell the model's sizes ({error})", _FETCH_AGAIN) from error
 
 
 def _error(path: Path, message: str, remedy: str) -> ModelError:

@@ -16,6 +16,8 @@ MERGE = 2
 TEMPORAL = 2
 """Frames in a patch."""
 CHANNELS = 3
+ADAPTER_RANK = 16
+"""Of LoRA."""
 
 
 @dataclass(frozen=True, slots=True)

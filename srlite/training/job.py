@@ -72,34 +72,6 @@ def split_for(data: Dataset, settings: Settings) -> Split:
     )
 
 
-def plan(
-    items_csv: Path, videos: Path, *, preset: str | None, catalogue: Path | None, over: Mapping[str, object]
-) -> dict[str, object]:
-    """What `train` would do, with everything checked that it checks before loading a model (schema srlite.plan/1)."""
-    from srlite.training.schedule import planned_steps, slices
-
-    name, settings = settings_for(preset, over)
-    descriptor, judge = find_descriptor(settings.models.descriptor), find_judge(settings.models.judge)
-    data = read_dataset(items_csv, videos, catalogue)
-    split = split_for(data, settings)
-    parts = slices(split.train, data.records, data.catalogue, settings)
-    return {
-        "schema": "srlite.plan/1",
-        "preset": name,
-        "descriptor": descriptor.id,
-        "judge": judge.id,
-        "records": len(data.records),
-        "train": len(split.train),
-        "validation": len(split.validation),
-        "test": len(split.test),
-        "pairs_a_round": sum(len(p.pairs) for p in parts if p.round == 1),
-        "rounds": settings.schedule.rounds,
-        "slices": len(parts),
-        "optimiser_steps_at_most": planned_steps(parts, settings),
-        "learning_rate": settings.schedule.learning_rate,
-    }
-
-
 def train(
     items_csv: Path,
     videos: Path,

@@ -84,7 +84,8 @@ def _learn(bench: Workbench, run: Run, part: Slice, optimiser, state: State, tel
     note = lambda text: tell(Note(text))
     clock, before = Clock(on_card=bench.on_card), _spent(bench)
     group, ticker = bench.settings.sampling.group, partial(_ticker, part=part, bench=bench, tell=tell)
-    at_once, portion = state.sampled_at_once or bench.settings.sampling.pairs * group, state.learnt_at_once or group
+    at_once = state.sampled_at_once or bench.settings.sampling.pairs * group
+    portion = state.learnt_at_once or bench.settings.schedule.learnt_at_once or group
     with clock.phase("sample"):
         sample = sampled(bench, run, part, at_once=at_once, tick=ticker("sample"), note=note)
     if part.number == 1 and bench.settings.judge.canaries:

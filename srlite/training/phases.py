@@ -12,7 +12,6 @@ from srlite.describing import put, sample
 from srlite.descriptor.generate import Ask
 from srlite.descriptor.prompts import training_prompt
 from srlite.device.halving import halving, portions
-from srlite.device.turns import judge_turn
 from srlite.errors import InputError, SrliteError
 from srlite.judge.client import Request
 from srlite.training.reward import questions_for, reward
@@ -117,7 +116,7 @@ def rewarded(bench: Workbench, run: Run, part: Slice, groups: Sequence[Group], *
             )
         return rewards
     found: dict[int, tuple[Reward, ...]] = {}
-    with judge_turn(bench.judge, on_card=bench.on_card):
+    with bench.judges_turn():
         for i in sorted(range(len(groups)), key=lambda i: groups[i].pair.item):
             found[i] = _rewards(bench, groups[i])
             tick(len(found), len(groups))

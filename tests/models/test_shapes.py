@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from shaped_models import configured
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
 from srlite.descriptor.adapter import RANK, attach_adapter
 from srlite.models.registry import registry
-from srlite.models.shapes import Shape, shape_of_config
+from srlite.models.shapes import shape_of_config
 
 PUBLISHED = {
     "qwen2.5-vl-3b": 3_754_622_976,
@@ -15,35 +16,6 @@ PUBLISHED = {
     "qwen3-vl-4b": 4_437_815_808,
     "qwen3-vl-8b": 8_767_123_696,
 }
-
-
-def configured(shape: Shape, family: str):
-    """The configuration of transformers for a shape."""
-    text, vision = shape.text, shape.vision
-    more = {} if family == "qwen2_5_vl" else {"head_dim": text.head_dim}
-    tower = {"deepstack_visual_indexes": [5, 11, 17], "num_position_embeddings": vision.positions} if vision.deepstack else {}
-    return AutoConfig.for_model(
-        family,
-        tie_word_embeddings=text.tied,
-        text_config=dict(
-            hidden_size=text.hidden,
-            num_hidden_layers=text.layers,
-            num_attention_heads=text.heads,
-            num_key_value_heads=text.kv_heads,
-            intermediate_size=text.intermediate,
-            vocab_size=text.vocabulary,
-            **more,
-        ),
-        vision_config=dict(
-            depth=vision.depth,
-            hidden_size=vision.hidden,
-            intermediate_size=vision.intermediate,
-            num_heads=vision.heads,
-            patch_size=vision.patch,
-            out_hidden_size=vision.out,
-            **tower,
-        ),
-    )
 
 
 def counted(module) -> int:
