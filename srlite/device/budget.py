@@ -81,7 +81,7 @@ def clip_tokens(vision: VisionShape, frames: int, max_pixels: int) -> int:
 
 
 def _easier(models: Models, settings: Settings, text_bytes: int, card: int) -> Iterator[tuple[str, int]]:
-    """Single changes with which it fits, those first that take nothing from what is learnt; then the fewest of them together."""
+    """Single changes with which it fits, those first that take nothing from what is learnt; where none is, the fewest together."""
     s, quarter = settings, max(1, settings.sampling.group // 4)
     changes = {
         f"schedule.learnt_at_once = {quarter}": {"schedule": {"learnt_at_once": quarter}},
@@ -93,15 +93,13 @@ def _easier(models: Models, settings: Settings, text_bytes: int, card: int) -> I
     }
     changes = {name: change for name, change in changes.items() if _changed(s, change) != s}
     peak = lambda change: _plan(models, _changed(s, change), text_bytes, card).peak
-    for name, change in changes.items():
-        if (found := peak(change)) <= card:
-            yield name, found
+    alone = [(name, found) for name, change in changes.items() if (found := peak(change)) <= card]
+    yield from alone
     together: dict[str, object] = {}
-    for count, (_, change) in enumerate(changes.items(), start=1):
+    for count, change in enumerate(() if alone else changes.values(), start=1):
         together = merged(together, change)
         if (found := peak(together)) <= card:
-            if count > 1:
-                yield ", ".join(list(changes)[:count]), found
+            yield ", ".join(list(changes)[:count]), found
             return
 
 
