@@ -197,6 +197,24 @@ class Screen:
                 self.out.print(Padding(Text(said, style="dim"), (0, 0, 0, 2)))
         self.out.print(f"catalogue: {document['catalogue']}", markup=False, soft_wrap=True)
 
+    def exported(self, document: Mapping) -> None:
+        """The files, what was compared, and what is worth knowing."""
+        self.table(
+            f"{document['out']}: {document['to']}{_mark(document)}",
+            ("file", "bytes", "sha256"),
+            [(f["name"], f"{f['bytes']:,}", f["sha256"][:16]) for f in document["files"]],
+        )
+        for c in document["verified"]:
+            found = (
+                f"differ by {c['largest_difference']:.2g} ({c['tolerance']:.2g} is admitted)" if c["tolerance"] else "the same"
+            )
+            self.out.print(f"read again: {c['compared']}: {found}", markup=False, soft_wrap=True)
+        if document["adapter_effect"] is not None:
+            self.out.print(f"the adapter itself changes these numbers by up to {document['adapter_effect']:.2g}", markup=False)
+        for warning in document["warnings"]:
+            self.out.print(Text(plain(f"! {warning}"), style="yellow"))
+        self.out.print(Text(NOT_A_DEVICE, style="dim"))
+
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table = Table(title=title)
         for column in columns:

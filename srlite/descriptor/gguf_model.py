@@ -1,9 +1,10 @@
-"""The base's language model as a GGUF file: what llama.cpp wants to know of a Qwen2.5-VL or Qwen3-VL, its tokenizer, its weights.
+"""The base's language model as a GGUF file: what llama.cpp wants to know of it, its tokenizer, its weights.
 
 Contract: the keys are those that llama.cpp asks of the architectures qwen2vl and qwen3vl; the vision tower is not in it
 (gguf_tower.py). The tokenizer must be a byte-level BPE that splits text as Qwen's does: whoever writes a file compares its
 tokens with the tokenizer's own afterwards.
-Left out: stretched positions (YaRN), which no model of the two families has switched on.
+Left out: stretched positions (YaRN), which no model of the two families has switched on. Of the 64 axes of a
+text's positions in Qwen3-VL llama.cpp leaves two unturned, too slow ones to matter.
 """
 
 from __future__ import annotations

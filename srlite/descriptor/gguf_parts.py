@@ -108,6 +108,8 @@ def write_parts(writer: gguf.GGUFWriter, parts: Sequence[Part], path: Path, *, t
             writer.write_tensor_data(p.values())
             tick(done, len(parts))
         writer.close()
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
     except OSError as error:
         remedy = "Free some space and start again."
         raise DeviceError(f"cannot write: {error.strerror or error}", where=str(path), remedy=remedy) from error

@@ -27,9 +27,11 @@ from peft import PeftModel  # noqa: E402
 from safetensors import SafetensorError  # noqa: E402
 from torch import nn  # noqa: E402
 from transformers import (  # noqa: E402
+    AutoConfig,
     AutoModelForImageTextToText,
     AutoProcessor,
     BitsAndBytesConfig,
+    PretrainedConfig,
     ProcessorMixin,
 )
 
@@ -90,7 +92,7 @@ def load_descriptor(
     transformers.utils.logging.disable_progress_bar()  # the terminal belongs to the console
     attention.register()
     base = _load_base(folder, target, precision, quantise)
-    processor = _load_processor(folder)
+    processor = load_processor(folder)
     family = read_family(base.config, base.generation_config, processor, where)
     model = lora.attach_adapter(base, seed=seed, where=where).eval()
     vision = _tensors_sha256(base.model.visual)
@@ -237,11 +239,22 @@ def _check_report(report: dict, folder: Path) -> None:
             )
 
 
-def _load_processor(folder: Path) -> ProcessorMixin:
+def load_processor(folder: Path) -> ProcessorMixin:
+    """Tokenizer and video processor of a model folder. Raises ModelError."""
     try:
         return AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         message = f"the processor cannot be loaded: {error}"
+        raise ModelError(message, where=str(folder), remedy=FETCH) from error
+
+
+def load_configuration(folder: Path) -> PretrainedConfig:
+    """The sizes of a model folder of a known family, in this release's names. Raises ModelError."""
+    known_family(_model_type(folder), str(folder))
+    try:
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        message = f"the configuration cannot be read: {error}"
         raise ModelError(message, where=str(folder), remedy=FETCH) from error
 
 

@@ -49,7 +49,7 @@ def adapter_pairs(tensors: Mapping[str, torch.Tensor], stored: Mapping[str, Stor
     wrong = weights - {w for w, pair in pairs.items() if w in wanted and _fits(pair, stored[w])}
     if wrong or not pairs:
         raise ModelError(
-            f"{len(wrong)} of {len(weights)} parts of the adapter do not fit the base (for example {min(wrong, default='none')})",
+            f"{len(wrong)} of {len(weights)} parts of the adapter do not fit the base, for example {min(wrong, default='all')}",
             where=where,
             remedy="Use the adapter with the model that it was trained on, or train again.",
         )

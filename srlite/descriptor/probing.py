@@ -64,7 +64,7 @@ def picture(descriptor: Descriptor, seed: int) -> np.ndarray:
 
 
 def picture_features(descriptor: Descriptor) -> torch.Tensor:
-    """What the tower makes of the first made-up picture, shown twice: (64, hidden * levels) float32, the levels side by side."""
+    """What the tower makes of the first made-up picture, shown twice: (64, hidden * levels) float32."""
     frames = Frames(np.stack([picture(descriptor, 0)] * 2), (0.0, 0.5), 1.0, real=2)
     seen: Features = encode(descriptor, build_prompt(descriptor, frames, TEXTS[0], system=None))
     return torch.cat([seen.tokens, *seen.deepstack], dim=1).float().cpu()

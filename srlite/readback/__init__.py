@@ -1,0 +1,1 @@
+"""Read exported GGUF files again, with llama.cpp, in a process of its own."""
