@@ -68,7 +68,7 @@ def take_apart(entry: ModelEntry) -> None:
     with disk_told(folder):
         private_folder(coming.parent)
         if coming.exists():
-            shutil.rmtree(coming)
+            _remove(coming)
         os.rename(folder, coming)
         (coming / lock.NAME).unlink(missing_ok=True)
 
@@ -84,7 +84,8 @@ def install(entry: ModelEntry, ready: Path) -> None:
             os.rename(folder, old)
         os.rename(ready, folder)
         sync_folder(folder.parent)
-        shutil.rmtree(old, ignore_errors=True)
+        if old.exists():
+            _remove(old)
 
 
 def recover(entry: ModelEntry) -> None:
@@ -94,6 +95,14 @@ def recover(entry: ModelEntry) -> None:
         return
     with disk_told(folder):
         if folder.exists():
-            shutil.rmtree(old)
+            _remove(old)
         else:
             os.rename(old, folder)
+
+
+def _remove(folder: Path) -> None:
+    """Of a link to a folder on another disk, the link."""
+    if folder.is_symlink():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder)

@@ -180,7 +180,7 @@ def _copy(source: Path, ready: Path, found: Lock, tell: Tell) -> None:
             raise ModelError(
                 f"{file.name} is damaged: its sha256 is {digest[:12]}... where the lock says {file.sha256[:12]}...",
                 where=str(source / file.name),
-                remedy=f"Nothing was copied. Get {found.id} again where it came from (srlite models pull {found.id}).",
+                remedy=f"It was not copied. Get {found.id} again where it came from (srlite models pull {found.id}).",
             )
         before += file.bytes
     write_lock(ready, found)

@@ -19,6 +19,16 @@ UNWANTED = {
 }
 
 
+def refused(done, code, *words):
+    """The message of a command that failed as it should."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == "" and "Traceback" not in done.stderr and "fault of srlite" not in done.stderr
+    said = " ".join(done.stderr.split())
+    for word in words:
+        assert word in said, said
+    return said
+
+
 @pytest.fixture(scope="session")
 def bundled() -> dict[str, bytes]:
     """The files of the bundled descriptor."""

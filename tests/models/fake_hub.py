@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -92,6 +93,7 @@ def in_lfs(name):
     return name.endswith((".safetensors", ".gguf", ".bin"))
 
 
+@cache
 def _sibling(name, content):
     row = {"rfilename": name, "size": len(content), "blobId": git_sha1(content)}
     if in_lfs(name):

@@ -12,7 +12,7 @@ import time
 import pytest
 from fences import can_mount, on_a_small_disk, without_the_rights_of_root
 from filelock import FileLock
-from models.conftest import DESCRIPTOR, JUDGE_FILE, UNWANTED
+from models.conftest import DESCRIPTOR, JUDGE_FILE, UNWANTED, refused
 
 from srlite.models.lock import NAME, read_lock
 from srlite.models.registry import registry
@@ -21,16 +21,6 @@ from srlite.models.store import BUNDLED, State, find_descriptor, find_judge, sta
 WEIGHTS = "model.safetensors"
 TWO_B = registry().descriptors["qwen3-vl-2b"]
 PULL_HERE = "import os, sys; os.environ['SRLITE_HOME'] = sys.argv[1]; from srlite.cli import app; app({words!r})"
-
-
-def refused(done, code, *words):
-    """The message of a command that failed as it should."""
-    assert done.returncode == code, done.stderr
-    assert done.stdout == "" and "Traceback" not in done.stderr and "fault of srlite" not in done.stderr
-    said = " ".join(done.stderr.split())
-    for word in words:
-        assert word in said, said
-    return said
 
 
 def weights_part(home):
