@@ -41,13 +41,15 @@ class Video(_Part):
 
 class Models(_Part):
     """Names of models.toml, or paths. `quantise`: the descriptor's base in 4 bit (NF4). `turns`: resident keeps both models on
-    the card, swapped lets the descriptor wait in main memory while the judge has its turn, auto does what fits."""
+    the card, swapped lets the descriptor wait in main memory while the judge has its turn, auto does what fits. `backend`:
+    unsloth is used on a card where it computes the same as the default."""
 
     descriptor: str = "qwen3-vl-8b"
     judge: str = "qwen3-8b"
     quantise: bool = False
     device: Literal["auto", "cpu", "cuda"] = "auto"
     turns: Literal["auto", "resident", "swapped"] = "auto"
+    backend: Literal["default", "unsloth"] = "default"
 
 
 class Sampling(_Part):

@@ -13,8 +13,9 @@ from pathlib import Path
 import torch
 
 from srlite.config import Settings
+from srlite.descriptor.backends import load_with
 from srlite.descriptor.features import FeatureStore
-from srlite.descriptor.load import Descriptor, load_descriptor
+from srlite.descriptor.load import Descriptor
 from srlite.descriptor.parking import parked, parked_bytes
 from srlite.device.budget import Budget
 from srlite.device.machine import usable_device
@@ -117,8 +118,10 @@ def open_workbench(
         cache = stack.enter_context(VerdictCache(kept / "verdicts.sqlite", _BUSY_TIMEOUT_S))
         judge = stack.enter_context(Judge(judge_settings(settings, judge_model, device), cache))
         readers = stack.enter_context(ClipReaders(limit_s=settings.video.limit_s))
-        descriptor = load_descriptor(
+        descriptor = load_with(
+            settings.models.backend,
             descriptor_model.path,
+            compiled=kept / "unsloth",
             adapter=adapter,
             device=device,
             quantise=settings.models.quantise,

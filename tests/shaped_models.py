@@ -82,12 +82,14 @@ def save_model(shape: Shape, family: str, folder: Path, *, dtype: torch.dtype) -
     model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids([END, PADDING])
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     model.save_pretrained(folder)
-    if family == "qwen3_vl":
-        images, videos = Qwen2VLImageProcessor(patch_size=shape.vision.patch), Qwen3VLVideoProcessor()
-        Qwen3VLProcessor(images, tokenizer, videos).save_pretrained(folder)
-    else:
-        Qwen2_5_VLProcessor(Qwen2VLImageProcessor(), tokenizer, Qwen2VLVideoProcessor()).save_pretrained(folder)
+    processor_of(shape, family, tokenizer).save_pretrained(folder)
     return folder
+
+
+def processor_of(shape: Shape, family: str, tokenizer: PreTrainedTokenizerFast):
+    if family == "qwen3_vl":
+        return Qwen3VLProcessor(Qwen2VLImageProcessor(patch_size=shape.vision.patch), tokenizer, Qwen3VLVideoProcessor())
+    return Qwen2_5_VLProcessor(Qwen2VLImageProcessor(), tokenizer, Qwen2VLVideoProcessor())
 
 
 def byte_tokenizer() -> PreTrainedTokenizerFast:

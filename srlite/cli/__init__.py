@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import typer
 
-from srlite.cli import data, export, judge, models, training, using
+from srlite.cli import data, doctor, export, judge, models, training, using
 from srlite.errors import UsageError
 
 app = typer.Typer(
@@ -24,7 +24,16 @@ models_app = typer.Typer(no_args_is_help=True, help="The models that srlite know
 judge_app = typer.Typer(no_args_is_help=True, help="The judge.")
 prompts_app = typer.Typer(no_args_is_help=True, help="The item prompts.")
 
-for _command in (data.check, data.init, training.train, using.assess, using.evaluate, using.demo, export.export):
+for _command in (
+    data.check,
+    data.init,
+    training.train,
+    using.assess,
+    using.evaluate,
+    using.demo,
+    export.export,
+    doctor.doctor,
+):
     app.command()(_command)
 for _name, _command in (
     ("list", models.models_list),
@@ -51,7 +60,7 @@ def _not_built(name: str) -> Callable:
 
 
 _ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
-for _name in ("report", "doctor", "purge"):
+for _name in ("report", "purge"):
     app.command(_name, context_settings=_ANYTHING)(_not_built(_name))
 
 

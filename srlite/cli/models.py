@@ -21,12 +21,25 @@ Folder = Annotated[Path, typer.Argument(help="A folder, on a stick for example."
 
 @guarded
 def models_list(json: Json = False, quiet: Quiet = False, debug: Debug = False, *, screen) -> None:
-    """Models and presets, and which of them are installed."""
+    """Models and presets, which of them are installed, and which fit on the card that is here."""
     from srlite.console.models import models_page
     from srlite.models.listing import models_document
 
-    document = models_document()
+    document = models_document(_fits())
     screen.json(document) if json else models_page(screen, document)
+
+
+def _fits() -> dict[str, str] | None:
+    """Words on whether each model fits the card that is here; None without one."""
+    from srlite.device.machine import card, has_driver
+
+    found = card() if has_driver() else None
+    if found is None:
+        return None
+    from srlite.doctor.models import fits_by_model
+    from srlite.sizing import Place
+
+    return fits_by_model(Place(found.free, found.name, here=True))
 
 
 @guarded

@@ -23,6 +23,13 @@ class How(enum.StrEnum):
     column = "column"
 
 
+class Backend(enum.StrEnum):
+    """Backends of the descriptor, as config.Models has them."""
+
+    default = "default"
+    unsloth = "unsloth"
+
+
 ItemsCsv = Annotated[Path, typer.Argument(help="Records: video, item, outcome, one a row.", show_default=False)]
 Videos = Annotated[Path, typer.Argument(help="The folder that the clips lie in.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on stdout.")]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from srlite.cli.guard import guarded, quiet_libraries
-from srlite.cli.options import RUNS, CatalogueFile, Debug, How, ItemsCsv, Json, Quiet, RunDir, Videos
+from srlite.cli.options import RUNS, Backend, CatalogueFile, Debug, How, ItemsCsv, Json, Quiet, RunDir, Videos
 from srlite.errors import UsageError
 
 
@@ -38,6 +38,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Take up the run in --run.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything and print the plan.")] = False,
     four_bit: Annotated[bool, typer.Option("--four-bit", help="Load the descriptor's base in 4 bit, on the CPU too.")] = False,
+    backend: Annotated[Backend | None, typer.Option(help="Who computes the descriptor; default: transformers.")] = None,
     seed: Annotated[int | None, typer.Option(help="Everything random follows from it. Default: 0.", min=0)] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -58,6 +59,7 @@ def train(
             ("models", "descriptor"): descriptor,
             ("models", "judge"): judge,
             ("models", "quantise"): four_bit or None,
+            ("models", "backend"): backend and backend.value,
             ("split", "how"): split and split.value,
             ("schedule", "rounds"): rounds,
             ("schedule", "mismatched_share"): mismatched_share,
@@ -67,7 +69,7 @@ def train(
         raise UsageError(
             "--resume goes on with the settings that the run was begun with",
             remedy="Give --run DIR, and none of --preset, --seed, --descriptor, --judge, --split, --rounds, "
-            "--mismatched-share, --four-bit, --settings.",
+            "--mismatched-share, --four-bit, --backend, --settings.",
         )
     over = {} if resume else _over(settings, items_csv, options, screen)
     folder = run or RUNS / time.strftime("%Y%m%d-%H%M%S")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rich.table import Table
 from rich.text import Text
 
 from srlite.console import Screen
@@ -92,3 +93,20 @@ def _hours(hours: float) -> str:
     if hours < 1:
         return f"{60 * hours:.0f} minutes"
     return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.0f} days"
+
+
+_MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "fault": ("fault", "bold red")}
+
+
+def show_examination(screen: Screen, document: Mapping) -> None:
+    """Every finding with its mark; under it the command that mends it."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for _ in range(3):
+        table.add_column(overflow="fold")
+    for finding in document["findings"]:
+        mark, style = _MARKS[finding["level"]]
+        words = Text(plain(finding["words"]))
+        if finding["remedy"]:
+            words.append(f"\n{plain(finding['remedy'])}", style="dim" if finding["level"] == "ok" else "cyan")
+        table.add_row(Text(mark, style=style), Text(plain(finding["subject"])), words)
+    screen.out.print(table)

@@ -62,6 +62,8 @@ class Descriptor:
     """Modules that carry the adapter."""
     penalty: torch.Tensor
     """(V,) float32, 0 for tokens that may be written and -inf for those that never are."""
+    notes: tuple[str, ...] = ()
+    """What a user should know of how it was loaded."""
 
     @property
     def core(self) -> nn.Module:
@@ -82,9 +84,9 @@ def load_descriptor(
     bfloat16 on CUDA and float32 elsewhere.
     Raises ModelError for missing, damaged or mismatched files, DeviceError when the device cannot do it.
     """
-    folder, where = Path(folder), str(folder)
-    files = weight_files(folder)
-    known_family(_model_type(folder), where)
+    folder = Path(folder)
+    weight_files(folder)
+    known_family(_model_type(folder), str(folder))
     target = usable_device(device)
     precision = usable_dtype(target, dtype)
     if quantise and find_spec("bitsandbytes") is None:
@@ -92,6 +94,14 @@ def load_descriptor(
     transformers.utils.logging.disable_progress_bar()  # the terminal belongs to the console
     attention.register()
     base = _load_base(folder, target, precision, quantise)
+    return assembled(base, folder, adapter=adapter, seed=seed, device=target, dtype=precision)
+
+
+def assembled(
+    base: nn.Module, folder: Path, *, adapter: Path | None, seed: int, device: torch.device, dtype: torch.dtype
+) -> Descriptor:
+    """A loaded base with its adapter and what belongs to it. Raises as load_descriptor does."""
+    where, files = str(folder), weight_files(folder)
     processor = load_processor(folder)
     family = read_family(base.config, base.generation_config, processor, where)
     model = lora.attach_adapter(base, seed=seed, where=where).eval()
@@ -104,12 +114,12 @@ def load_descriptor(
         model=model,
         processor=processor,
         family=family,
-        device=target,
-        dtype=precision,
+        device=device,
+        dtype=dtype,
         base_sha256=digest,
         vision_sha256=vision,
         adapted=len(lora.adapted_modules(model)),
-        penalty=_penalty(family, base.lm_head.out_features, target),
+        penalty=_penalty(family, base.lm_head.out_features, device),
     )
 
 

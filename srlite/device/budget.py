@@ -81,7 +81,7 @@ def clip_tokens(vision: VisionShape, frames: int, max_pixels: int) -> int:
 
 
 def _easier(models: Models, settings: Settings, text_bytes: int, card: int) -> Iterator[tuple[str, int]]:
-    """Single changes with which it fits, those first that take nothing from what is learnt; where none is, the fewest together."""
+    """Single changes with which it fits, those first that take nothing from what is learnt; else the fewest together."""
     s, quarter = settings, max(1, settings.sampling.group // 4)
     changes = {
         f"schedule.learnt_at_once = {quarter}": {"schedule": {"learnt_at_once": quarter}},

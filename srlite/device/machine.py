@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,11 @@ class Card:
     free: int
     capability: str
     bfloat16: bool
+
+
+def has_driver() -> bool:
+    """Whether NVIDIA's driver is here: asked before torch is imported for nothing."""
+    return Path("/proc/driver/nvidia").exists() or shutil.which("nvidia-smi") is not None
 
 
 def card() -> Card | None:

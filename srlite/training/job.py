@@ -141,6 +141,11 @@ def _begin_with(bench, run, tell: Tell) -> None:
 
     learnt = [p for _, p in trainable(bench.descriptor)]
     tell(Note(f"the adapter sits on {bench.descriptor.adapted} modules, all of them in the language layers"))
+    for note in bench.descriptor.notes:
+        tell(Note(note))
+    if bench.on_card:
+        told = f"plan for the card: a peak of {bench.budget.plan.peak / 1e9:.1f} of {bench.budget.card / 1e9:.1f} GB"
+        tell(Note(f"{told}, {'in turns' if bench.swapped else 'both models stay'}"))
     mode = bench.settings.judge.mode
     tell(Note(f"the judge is asked in srlite's own template for {bench.judge.family.name} models, mode {mode}"))
     require_space(run.folder, 3 * sum(p.nbytes for p in learnt))  # and two moments of each for AdamW

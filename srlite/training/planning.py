@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from srlite.device.budget import Budget, PairCost, Rates, clip_tokens, number_by
 from srlite.device.machine import measured_rates, usable_device
 from srlite.device.memory import SINGLE
 from srlite.files import free_bytes
+from srlite.models.registry import registry
 from srlite.models.shapes import ADAPTER_RANK, Shape
 from srlite.models.store import cache_folder
 from srlite.records.dataset import Dataset, read_dataset
@@ -103,14 +104,19 @@ def _disk(shape: Shape, settings: Settings, data: Dataset, parts: tuple[Slice, .
     )
 
 
+def short_name(name: str, known: Collection[str]) -> str:
+    """A model of the registry by its name, another by that of its file or folder."""
+    return name if name in known else Path(name).name
+
+
 def plan_json(plan: RunPlan) -> dict[str, object]:
     """The document of schema srlite.plan/1."""
     s, memory, cost = plan.settings, plan.budget.plan, plan.cost
     return {
         "schema": "srlite.plan/1",
         "preset": plan.preset,
-        "descriptor": s.models.descriptor,
-        "judge": s.models.judge,
+        "descriptor": short_name(s.models.descriptor, registry().descriptors),
+        "judge": short_name(s.models.judge, registry().judges),
         "not_installed": list(plan.missing),
         "records": len(plan.data.records),
         "train": len(plan.split.train),

@@ -1,0 +1,1 @@
+"""`srlite doctor`: what this machine can run, what is missing, and the command that mends it."""
