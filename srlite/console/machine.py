@@ -11,6 +11,7 @@ from srlite.console import Screen
 from srlite.escape import plain
 
 _GB = 1e9
+_MUCH = 0.1
 _PAPER = "some 16,000 at 1e-05"
 
 
@@ -62,9 +63,9 @@ def _show_disk_and_time(screen: Screen, d: Mapping) -> None:
     screen.out.print(f"disk: at most {_gb(wanted)} GB ({kept}); {_gb(disk['free'])} GB are free", markup=False)
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in time["seconds_a_pair"].items())
     rate = f"{time['operations_a_second'] / 1e12:.3g} T/s in products of matrices"
-    screen.out.print(
-        f"time: about {_hours(time['hours'])} on {time['on']} ({rate}); seconds a pair, at most: {parts}", markup=False
-    )
+    swap = f", {time['swap_share']:.1%} of it for swapping ({time['swap_s']:.1f} s a slice)" if time["swap_s"] else ""
+    screen.out.print(f"time: about {_hours(time['hours'])} on {time['on']} ({rate}){swap}", markup=False)
+    screen.out.print(f"seconds a pair, at most: {parts}; assessing a clip takes some {time['assess_s']:.1f} s", markup=False)
 
 
 def _advice(d: Mapping) -> list[str]:
@@ -80,6 +81,8 @@ def _advice(d: Mapping) -> list[str]:
         lines.append(f"{said}: schedule.learning_rate = {rate:g} goes as far in all")
     if d["disk"]["free"] < sum(d["disk"][name] for name in ("frames", "features", "run")):
         lines.append("the disk may be too small: cache.features_gb and cache.frames_gb limit what is kept there")
+    if d["time"]["swap_share"] > _MUCH:
+        lines.append("swapping takes a good part of the time: a larger schedule.slice_pairs swaps less often")
     if d["time"]["hours"] > 24:
         lines.append("to be done sooner: fewer rounds, fewer frames and a smaller group each save in proportion")
     return lines

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from srlite.config import Settings, merged, settings_from
-from srlite.device.memory import HALF, SINGLE, JudgeMemory, Plan, Work, memory_plan
+from srlite.device.memory import HALF, NF4, SINGLE, JudgeMemory, Plan, Work, memory_plan
 from srlite.models.shapes import MERGE, TEMPORAL, Shape, TextShape, VisionShape
 
 BYTES_A_TOKEN = 3
@@ -119,6 +119,10 @@ class Rates:
 
 
 PAPER_STEPS, PAPER_RATE, HIGHEST_RATE = 16_000, 1e-5, 2e-4
+JUDGE_TOKENS = 350
+"""Of an item's text, a description and six questions."""
+BUS, LOADING = 10e9, 2e9
+"""Bytes a second, about: pinned memory over PCIe; a file in the disk's cache into a card."""
 EFFICIENCY = 0.4
 """Of the matrix rate, what a training step reaches (tests/bench/grpo_vs_trl.py: 0.32 to 0.45 on a CPU)."""
 
@@ -143,10 +147,9 @@ def pair_cost(models: Models, work: Work, settings: Settings, rates: Rates) -> P
     whole = work.prompt + work.group * work.tokens
     forward = _operations(text, work, whole)
     passes = 1 + 2  # forward; computed again and back, where the weights are frozen
-    weights = text.linear_parameters * (0.5 if settings.models.quantise else 2) + 2 * text.vocabulary * text.hidden
     growing = max(
         _operations(text, work, work.group * work.tokens) / (EFFICIENCY * rates.operations),
-        work.tokens * weights / work.pairs / rates.bytes,
+        work.tokens * _weight_bytes(text, settings) / work.pairs / rates.bytes,
     )
     judged = 0.0
     if models.judge_text:
@@ -158,6 +161,26 @@ def pair_cost(models: Models, work: Work, settings: Settings, rates: Rates) -> P
         reference=forward / (EFFICIENCY * rates.operations),
         update=settings.schedule.epochs * passes * forward / (EFFICIENCY * rates.operations),
     )
+
+
+def assess_cost(models: Models, work: Work, settings: Settings, rates: Rates) -> float:
+    """Seconds for one clip: the tower, the prompt, one description of all its tokens one by one, and the judge."""
+    text, vision = models.descriptor.text, models.descriptor.vision
+    looked = 2 * vision.parameters * work.patches + _operations(text, work, work.prompt)
+    written = work.tokens * _weight_bytes(text, settings) / rates.bytes
+    judged = 2 * models.judge_text.linear_parameters * JUDGE_TOKENS if models.judge_text else 0
+    return (looked + judged) / (EFFICIENCY * rates.operations) + written
+
+
+def swap_seconds(plan: Plan, models: Models) -> float:
+    """Of a turn: the descriptor goes and comes back over the bus, the judge is loaded from the disk's cache."""
+    return 0.0 if plan.resident else 2 * plan.parked / BUS + models.judge_bytes / LOADING
+
+
+def _weight_bytes(text: TextShape, settings: Settings) -> float:
+    """Read for every token that is written alone."""
+    number = number_bytes(settings)
+    return text.linear_parameters * (NF4 if settings.models.quantise else number) + number * text.vocabulary * text.hidden
 
 
 def _operations(text: TextShape, work: Work, tokens: int) -> float:

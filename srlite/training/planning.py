@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from srlite.config import Settings
-from srlite.device.budget import Budget, PairCost, Rates, clip_tokens, number_bytes, pair_cost, suggested_rate
+from srlite.device.budget import (
+    Budget,
+    PairCost,
+    Rates,
+    assess_cost,
+    clip_tokens,
+    number_bytes,
+    pair_cost,
+    suggested_rate,
+    swap_seconds,
+)
 from srlite.device.machine import measured_rates, usable_device
 from srlite.device.memory import SINGLE
 from srlite.files import free_bytes
@@ -48,6 +58,8 @@ class RunPlan:
     budget: Budget
     place: Place
     cost: PairCost
+    assess_s: float
+    swap_s: float
     rates: Rates
     disk: Disk
 
@@ -57,7 +69,7 @@ class RunPlan:
 
     @property
     def seconds(self) -> float:
-        return self.pairs * self.cost.total
+        return self.pairs * self.cost.total + len(self.slices) * self.swap_s
 
 
 def plan_run(
@@ -83,6 +95,8 @@ def plan_run(
         budget=found,
         place=place,
         cost=pair_cost(models, found.work, settings, rates),
+        assess_s=assess_cost(models, found.work, settings, rates),
+        swap_s=swap_seconds(found.plan, models),
         rates=rates,
         disk=_disk(models.descriptor, settings, data, parts),
     )
@@ -146,6 +160,9 @@ def plan_json(plan: RunPlan) -> dict[str, object]:
         "time": {
             "on": "this machine" if plan.place.here else COUNTED_ON,
             "hours": plan.seconds / 3600,
+            "swap_s": plan.swap_s,
+            "swap_share": len(plan.slices) * plan.swap_s / plan.seconds,
+            "assess_s": plan.assess_s,
             "seconds_a_pair": {name: getattr(cost, name) for name in ("sample", "judge", "reference", "update")},
             "operations_a_second": plan.rates.operations,
             "bytes_a_second": plan.rates.bytes,

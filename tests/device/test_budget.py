@@ -5,7 +5,16 @@ import tomllib
 import pytest
 
 from srlite.config import merged, settings_from
-from srlite.device.budget import Models, Rates, budget, clip_tokens, pair_cost, suggested_rate
+from srlite.device.budget import (
+    Models,
+    Rates,
+    assess_cost,
+    budget,
+    clip_tokens,
+    pair_cost,
+    suggested_rate,
+    swap_seconds,
+)
 from srlite.device.memory import CONTEXT, NF4, STAYING, JudgeMemory, Work, memory_plan
 from srlite.models.registry import registry
 from srlite.training.job import settings_for
@@ -95,6 +104,19 @@ def test_half_the_frames_and_twice_the_card_save_time():
     )
     assert cost(16, rates) < cost(32, rates)
     assert cost(16, Rates(50e12, 720e9)) == pytest.approx(cost(16, rates) / 2)
+
+
+def test_swapping_costs_by_what_goes_over_the_bus_and_nothing_where_both_stay():
+    small, large = of_preset("12gb").plan, of_preset("24gb").plan
+    assert swap_seconds(large, models()) == 0
+    assert swap_seconds(small, models()) == pytest.approx(2 * small.parked / 10e9 + 5.03e9 / 2e9)
+
+
+def test_a_clip_is_assessed_in_seconds_on_a_card_and_minutes_without():
+    settings, work = settings_for("12gb", {})[1], of_preset("12gb").work
+    on_card = assess_cost(models("qwen3-vl-4b"), work, settings, Rates(25e12, 360e9))
+    without = assess_cost(models("qwen3-vl-4b"), work, settings, Rates(0.2e12, 20e9))
+    assert 2 < on_card < 20 and without > 60
 
 
 def test_a_learning_rate_for_fewer_steps_than_the_paper_took():
