@@ -97,6 +97,20 @@ def test_llama_cpp_says_the_same_with_the_adapter(run, tmp_path):
     assert found.effect > 1 and not found.warnings
 
 
+def test_a_wrong_scale_is_seen_even_of_a_small_adapter(bundled, tmp_path, monkeypatch):
+    """The file says alpha 24 where it is 32: three quarters of the adapter, which changes logits of 27 by 0.6 at most."""
+    from srlite.descriptor import gguf_lora
+
+    run = finished_run_of(bundled, "tiny", tmp_path / "run")
+    path = run / "adapter" / "adapter_model.safetensors"
+    tensors = {name: t * (0.1 if "lora_B" in name else 1) for name, t in load_file(path).items()}
+    save_file(tensors, path, metadata={"base_sha256": bundled.base_sha256})
+    monkeypatch.setattr(gguf_lora, "ALPHA", 24)
+    refused(run, "base . adapter: they differ by", to="gguf", out=tmp_path / "out")
+    monkeypatch.undo()
+    assert export_run(run, to="gguf", out=tmp_path / "out").effect < 1
+
+
 def test_the_document_names_files_and_comparisons(run, tmp_path):
     document = exported_json(export_run(run, to="peft", out=tmp_path / "out"))
     assert document["schema"] == "srlite.export/1" and document["demonstration"] is True
@@ -213,14 +227,20 @@ def test_a_merged_model_that_says_something_else_is_not_left(run, tmp_path, monk
     refused(run, "they differ by", to="merged", out=tmp_path / "out")
 
 
-def test_the_command_takes_the_newest_run_and_prints_one_document(run, tmp_path, run_cli):
-    done = run_cli("export", "--to", "peft", "--out", "out", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_the_command_takes_the_newest_run_and_prints_one_document(run, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from srlite.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["export", "--to", "peft", "--out", "out", "--json"])
+    assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
     assert document["schema"] == "srlite.export/1" and document["run"] == "runs/first" and document["out"] == "out"
     assert "run: runs/first (the newest finished one)" in done.stderr
-    again = run_cli("export", "runs/first", "--to", "peft", "--out", "out", cwd=tmp_path)
-    assert again.returncode == 2 and "not empty" in again.stderr and "Traceback" not in again.stderr
+    again = CliRunner().invoke(app, ["export", "runs/first", "--to", "peft", "--out", "out"])
+    assert again.exit_code == 2 and "not empty" in again.stderr
+    assert CliRunner().invoke(app, ["export", "--to", "onnx", "--out", "other"]).exit_code == 2
 
 
 def test_the_screen_shows_files_comparisons_and_what_it_is_not(run, tmp_path, capsys):

@@ -27,8 +27,10 @@ def write_lora(pairs: Mapping[str, Pair], arch: str, layers: int, path: Path) ->
     writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
     writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(ALPHA))
     write_parts(writer, parts, path, tick=lambda done, total: None)
-    found = {t.name: t.data for t in gguf.GGUFReader(path).tensors}
-    if found.keys() != {p.name for p in parts} or not all(np.array_equal(found[p.name], p.values()) for p in parts):
+    reader = gguf.GGUFReader(path)
+    found, alpha = {t.name: t.data for t in reader.tensors}, reader.get_field(gguf.Keys.Adapter.LORA_ALPHA)
+    same = found.keys() == {p.name for p in parts} and all(np.array_equal(found[p.name], p.values()) for p in parts)
+    if not same or alpha is None or alpha.contents() != ALPHA:
         raise ModelError("the file does not hold the adapter that was written", where=str(path))
 
 
