@@ -6,6 +6,7 @@ The jobs are plain functions, for notebooks as for the command line:
     srlite.train(items_csv, videos, run=...)            -> TrainingResult
     srlite.evaluate(items_csv, videos, run=...)         -> Evaluation
     srlite.assess([clip], "30_1", run=...)              -> iterator of Assessment or Failed
+    srlite.export_run(run, to=..., out=...)             -> Exported
 
 They are imported when first asked for: `import srlite` loads nothing heavy.
 """
@@ -21,6 +22,7 @@ _JOBS = {
     "train": "srlite.training.job",
     "evaluate": "srlite.evaluation.protocol",
     "assess": "srlite.assessing",
+    "export_run": "srlite.exporting",
 }
 
 
