@@ -68,6 +68,8 @@ class Workbench:
 
     def judges_turn(self) -> AbstractContextManager[None]:
         """Put it around every question to the judge."""
+        if self.on_card:
+            torch.cuda.empty_cache()  # what the allocator holds in reserve is room for the judge
         if not self.swapped:
             return nullcontext()
         return judge_turn(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from srlite.config import Settings, merged, settings_from
+from srlite.device.budget import Budget
 from srlite.device.pick import pick_preset
 from srlite.files import remove_leftovers, require_space
 from srlite.models.registry import registry
@@ -144,11 +145,17 @@ def _begin_with(bench, run, tell: Tell) -> None:
     for note in bench.descriptor.notes:
         tell(Note(note))
     if bench.on_card:
-        told = f"plan for the card: a peak of {bench.budget.plan.peak / 1e9:.1f} of {bench.budget.card / 1e9:.1f} GB"
-        tell(Note(f"{told}, {'in turns' if bench.swapped else 'both models stay'}"))
+        tell(Note(_planned(bench.budget)))
     mode = bench.settings.judge.mode
     tell(Note(f"the judge is asked in srlite's own template for {bench.judge.family.name} models, mode {mode}"))
     require_space(run.folder, 3 * sum(p.nbytes for p in learnt))  # and two moments of each for AdamW
+
+
+def _planned(budget: Budget) -> str:
+    peak = f"planned peak {budget.plan.peak / 1e9:.1f} GB of the card's {budget.card / 1e9:.1f} GB that are free"
+    turns = "both models stay" if budget.plan.resident else "the models take turns"
+    doubt = "" if budget.fits else "; it may not fit (srlite train --dry-run says what would)"
+    return f"{peak}, {turns}{doubt}"
 
 
 def _read_clips(bench, run, clips: Sequence[str], tell: Tell) -> None:
