@@ -22,12 +22,12 @@ class Question:
 
 
 QUESTIONS: tuple[Question, ...] = (
-    Question("evidence", "Can pass or fail be decided?"),
-    Question("met", "Did the child meet the criterion?"),
-    Question("relevant", "Does the text mention an action or object of the item?"),
-    Question("well_formed", "Is the text readable, without contradiction?"),
-    Question("abstains", "Does the writer say that an assessment was impossible?"),
-    Question("echo", "Is the text only a copy of the criterion?"),
+    Question("evidence", "Does the text hold evidence for pass or fail?"),
+    Question("met", "Does the text show the criterion met?"),
+    Question("relevant", "Does the text mention the action or an object?"),
+    Question("well_formed", "Does the text stay readable and consistent?"),
+    Question("abstains", "Is it unable to assess?"),
+    Question("echo", "Does the text only repeat the criterion?"),
 )
 
 SYSTEM = "You put questions about a text to yourself and answer each with yes or no only. The text describes a clip of a child."

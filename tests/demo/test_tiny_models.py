@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from srlite.demo.make import judge_check
+from srlite.demo.make.figures import JUDGED
 from srlite.descriptor.prompts import canonical_prompt
 from srlite.errors import ModelError
 from srlite.judge import header, questions
@@ -17,7 +18,7 @@ from srlite.training.reward import questions_for, reward
 from srlite.types import Pair
 
 CATALOGUE = catalogue_of(None)
-FLOORS = {"evidence": 0.96, "met": 0.97, "relevant": 0.96, "well_formed": 0.94, "abstains": 0.97, "echo": 0.98}
+FLOORS = {"evidence": 0.96, "met": 0.97, "relevant": 0.96, "well_formed": 0.95, "abstains": 0.97, "echo": 0.98}
 """What the bundled judge reaches on different held-out descriptions, most of them garbled or contradictory."""
 
 
@@ -46,6 +47,13 @@ def test_the_judge_is_right_on_unseen_combinations(judge):
     shares = judge_check.right_shares(judge, judge_check.unseen(CATALOGUE, 400, seed=1))
     assert set(shares) == set(FLOORS)
     assert all(shares[question] >= floor for question, floor in FLOORS.items()), shares
+
+
+@pytest.mark.slow
+def test_the_judge_is_right_on_97_of_100(judge):
+    """The README's figures, on as many descriptions."""
+    shares = judge_check.right_shares(judge, judge_check.unseen(CATALOGUE, JUDGED, seed=0))
+    assert min(shares.values()) >= 0.97, shares
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_a_judge_that_reasons_has_two_turns(name: str) -> None:
     turns = [turn.split("\n", 1)[1] for turn in text.split("<|im_start|>")[1:] if "\n" in turn]
     thinks_not = "<think>\n\n</think>\n\n" if name == "qwen3" else ""
     assert turns[-3] == f"{thinks_not}Enough.<|im_end|>\n"
-    assert turns[-1] == f"{thinks_not}Question: Did the child meet the criterion? Answer:"
+    assert turns[-1] == f"{thinks_not}Question: Does the text show the criterion met? Answer:"
 
 
 def test_what_people_and_models_wrote_is_never_in_a_segment_with_markers() -> None:

@@ -37,7 +37,7 @@ ASKED = 2
 """Questions in a row, drawn anew for each. Attention grows with a row's square, and the head is asked all six anyway."""
 WORDS_WEIGHT = 0.5
 RECIPE = Recipe(steps=2000, rates={"": 1.5e-3}, warmup=100)
-SECOND = Recipe(steps=3000, rates={"": 1e-3}, warmup=100)
+SECOND = Recipe(steps=6000, rates={"": 1e-3}, warmup=100)
 
 EMPTY = (
     "",
