@@ -76,10 +76,10 @@ def test_the_page_says_what_is_missing_and_what_to_do(planned, width):
     screen = Screen()
     out = io.StringIO()
     screen.out = Console(file=out, width=width, highlight=False)
-    show_plan(screen, planned("24gb", {"models": {"turns": "resident"}, "video": {"frames": 64}}))
+    show_plan(screen, planned("16gb", {"models": {"turns": "resident"}}))
     said = " ".join(out.getvalue().split())
     assert "does not fit" in said and "what would fit: " in said
-    assert "srlite models pull --preset 24gb" in said
+    assert "srlite models pull --preset 16gb" in said
     assert "schedule.learning_rate = 0.0002" in said
     assert max(len(line) for line in out.getvalue().splitlines()) <= width
 
