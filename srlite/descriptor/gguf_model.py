@@ -12,13 +12,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import gguf
-from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 from srlite.descriptor.gguf_parts import Part, architecture, language_name, name_map, part, write_parts
 from srlite.descriptor.weights import Stored
 from srlite.errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 _LANGUAGE = ("model.language_model.", "lm_head.")
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import gguf
-from transformers import PretrainedConfig, ProcessorMixin
 
 from srlite.descriptor.gguf_parts import Part, cut, mapped, name_map, part, write_parts
 from srlite.descriptor.weights import Stored
 from srlite.errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, ProcessorMixin
 
 NO_TOWER = "Try convert_hf_to_gguf.py --mmproj of a newer llama.cpp on a folder made with --to merged."
 _TOWER = "model.visual."

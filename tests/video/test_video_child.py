@@ -41,7 +41,8 @@ def test_work_beyond_the_limit_is_stopped(plain):
 def test_a_child_that_dies_over_a_clip_is_told_by_its_signal(plain):
     with ClipReader(limit_s=60.0) as reader:
         reader.probe(plain)
-        os.kill(reader.child_pid, signal.SIGSTOP)  # it cannot answer first
+        os.kill(reader.child_pid, signal.SIGSTOP)  # it cannot answer first, nor die before it is asked
+        os.waitid(os.P_PID, reader.child_pid, os.WSTOPPED | os.WNOWAIT)
         os.kill(reader.child_pid, signal.SIGSEGV)
         waker = subprocess.Popen(["/bin/sh", "-c", f"sleep 1; kill -CONT {reader.child_pid}"])
         with pytest.raises(InputError, match="crashed on this file.*SIGSEGV") as caught:
