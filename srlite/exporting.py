@@ -12,7 +12,6 @@ whole and verified. Files are for their owner only; paths of this machine, and a
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ import torch
 from srlite.descriptor.adapter import WEIGHTS
 from srlite.device.threads import usable_threads
 from srlite.errors import UsageError
-from srlite.files import private_folder, sync_folder, write_private
+from srlite.files import file_sha256, private_folder, sync_folder, write_private
 from srlite.forms.card import card
 from srlite.forms.llama import write_gguf
 from srlite.forms.merged import write_merged_model
@@ -77,12 +76,12 @@ def export_run(run: Path, *, to: Kind, out: Path, tick: Tick = silent) -> Export
         raise UsageError(f"there is no form {to!r} to export to", remedy=f"Use one of: {', '.join(get_args(Kind))}.")
     check_out(out)
     source = source_of(finished_run(run))
-    adapter = _sha256(source.run.adapter / WEIGHTS)
+    adapter = file_sha256(source.run.adapter / WEIGHTS)
     torch.set_num_threads(usable_threads(source.run.settings().threads))
     with _beside(out) as folder:
         made = _WRITERS[to](source, folder, tick)
         write_private(folder / "README.md", card(source, to, adapter))
-        files = tuple(ExportedFile(p.name, p.stat().st_size, _sha256(p)) for p in sorted(folder.iterdir()))
+        files = tuple(ExportedFile(p.name, p.stat().st_size, file_sha256(p)) for p in sorted(folder.iterdir()))
     return Exported(
         run=run,
         to=to,
@@ -126,11 +125,6 @@ def _trained_in_4_bit(source: Source) -> Iterator[str]:
             "the run trained on the base in 4 bit; what is exported stands on the base as it is stored: "
             "descriptions may differ a little from srlite's own"
         )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def exported_json(found: Exported) -> dict[str, object]:

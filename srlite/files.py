@@ -7,12 +7,17 @@ new content and never half of one.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from srlite.errors import DeviceError
+
+BLOCK_BYTES = 1 << 22
+"""Read and hashed at a time."""
 
 
 def private_folder(folder: Path) -> Path:
@@ -56,6 +61,22 @@ def append_private(path: Path, text: str) -> None:
         raise _cannot_write(path, len(text.encode()), error) from error
 
 
+def file_sha256(path: Path, heard: Callable[[int], None] = lambda done: None) -> str:
+    """Hexadecimal, of the file's bytes, streamed. `heard` gets the bytes read so far. Raises OSError."""
+    digest, done = hashlib.sha256(), 0
+    with path.open("rb") as stream:
+        while block := stream.read(BLOCK_BYTES):
+            digest.update(block)
+            done += len(block)
+            heard(done)
+    return digest.hexdigest()
+
+
+def is_full(error: OSError) -> bool:
+    """The disk has no room, or the user's share of it has none, or a file may not be that large."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def free_bytes(folder: Path) -> int:
     """On the disk of a folder, which need not be there yet."""
     there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
@@ -90,6 +111,5 @@ def sync_folder(folder: Path) -> None:
 
 
 def _cannot_write(path: Path, size_bytes: int, error: OSError) -> DeviceError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    remedy = "Free some space and start again." if full else "Check the folder and its permissions."
+    remedy = "Free some space and start again." if is_full(error) else "Check the folder and its permissions."
     return DeviceError(f"cannot write {size_bytes:,} bytes: {error.strerror or error}", where=str(path), remedy=remedy)

@@ -48,7 +48,8 @@ class Workbench:
     judge: Judge
     descriptor_model: InstalledModel
     judge_model: InstalledModel
-    budget: Budget
+    budget: Budget | None
+    """Of the card; None without one."""
 
     @property
     def demonstration(self) -> bool:
@@ -61,7 +62,7 @@ class Workbench:
     @property
     def swapped(self) -> bool:
         """The card has room for one model at a time."""
-        return self.on_card and not self.budget.plan.resident
+        return self.budget is not None and not self.budget.plan.resident
 
     def path(self, clip: str) -> Path:
         return self.videos / clip if self.videos else Path(clip)
@@ -105,6 +106,11 @@ def judge_alone(settings: Settings, model: InstalledModel) -> JudgeSettings:
     return replace(judge_settings(settings, model, usable_device(settings.models.device)), canaries=False)
 
 
+def _budget(settings: Settings, catalogue: Catalogue) -> Budget:
+    models, _ = models_of(settings)
+    return budget_for(models, settings, catalogue, place_for(None, settings))
+
+
 @contextmanager
 def open_workbench(
     settings: Settings, catalogue: Catalogue, *, videos: Path | None, adapter: Path | None
@@ -114,8 +120,7 @@ def open_workbench(
     judge_model = find_judge(settings.models.judge)
     device, kept = usable_device(settings.models.device), private_folder(cache_folder())
     torch.set_num_threads(usable_threads(settings.threads))
-    models, _ = models_of(settings)
-    budget = budget_for(models, settings, catalogue, place_for(None, settings))
+    budget = _budget(settings, catalogue) if device == "cuda" else None
     with ExitStack() as stack:
         cache = stack.enter_context(VerdictCache(kept / "verdicts.sqlite", _BUSY_TIMEOUT_S))
         judge = stack.enter_context(Judge(judge_settings(settings, judge_model, device), cache))

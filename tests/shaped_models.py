@@ -17,7 +17,7 @@ from transformers import (
     Qwen3VLVideoProcessor,
 )
 
-from srlite.models.shapes import Shape
+from srlite.models.shapes import Shape, TextShape
 
 MARKED = {
     "image_token_id": "<|image_pad|>",
@@ -38,13 +38,7 @@ def configured(shape: Shape, family: str, **ids: int):
         tie_word_embeddings=text.tied,
         **ids,
         text_config=dict(
-            hidden_size=text.hidden,
-            num_hidden_layers=text.layers,
-            num_attention_heads=text.heads,
-            num_key_value_heads=text.kv_heads,
-            intermediate_size=text.intermediate,
-            vocab_size=text.vocabulary,
-            tie_word_embeddings=text.tied,
+            **language_sizes(text),
             max_position_embeddings=LONGEST,
             rope_parameters=_rope(text.head_dim, newer),
             **({"head_dim": text.head_dim} if newer else {}),
@@ -62,6 +56,19 @@ def configured(shape: Shape, family: str, **ids: int):
                 else dict(fullatt_block_indexes=[vision.depth - 1], tokens_per_second=2)
             ),
         ),
+    )
+
+
+def language_sizes(text: TextShape) -> dict:
+    """As transformers names them."""
+    return dict(
+        hidden_size=text.hidden,
+        num_hidden_layers=text.layers,
+        num_attention_heads=text.heads,
+        num_key_value_heads=text.kv_heads,
+        intermediate_size=text.intermediate,
+        vocab_size=text.vocabulary,
+        tie_word_embeddings=text.tied,
     )
 
 

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 from srlite.errors import ModelError
+from srlite.files import file_sha256
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
-BLOCK_BYTES = 1 << 22
 _LONGEST_HEAD = 100_000_000  # what the safetensors library admits
 
 
@@ -61,16 +61,8 @@ def _check_size(path: Path) -> None:
 
 def weights_sha256(files: tuple[Path, ...]) -> str:
     """Hex sha256 of one file, or of the lines `<sha256>  <name>` of several (the output of sha256sum)."""
-    hashes = [_file_sha256(path) for path in files]
+    hashes = [file_sha256(path) for path in files]
     if len(files) == 1:
         return hashes[0]
     lines = "".join(f"{digest}  {path.name}\n" for digest, path in zip(hashes, files, strict=True))
     return hashlib.sha256(lines.encode()).hexdigest()
-
-
-def _file_sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()

@@ -22,10 +22,8 @@ from torch.utils.checkpoint import checkpoint
 from srlite.descriptor.attention import Kept, Scoring
 from srlite.descriptor.forward import Read, next_logprobs, run_answers
 from srlite.descriptor.load import Descriptor
+from srlite.device.memory import HEAD_NUMBERS
 from srlite.errors import ModelError
-
-HEAD_NUMBERS = 1 << 25
-"""Logits held at once, rows times vocabulary: 128 MiB of float32."""
 
 Completion = tuple[int, ...]
 

@@ -145,21 +145,22 @@ def pair_cost(models: Models, work: Work, settings: Settings, rates: Rates) -> P
     """An estimate: every group carries a signal, every description has all its tokens, no verdict is in the cache."""
     text = models.descriptor.text
     whole = work.prompt + work.group * work.tokens
-    forward = _operations(text, work, whole)
+    rate = EFFICIENCY * rates.operations
+    forward = _operations(text, work, whole) / rate
     passes = 1 + 2  # forward; computed again and back, where the weights are frozen
     growing = max(
-        _operations(text, work, work.group * work.tokens) / (EFFICIENCY * rates.operations),
+        _operations(text, work, work.group * work.tokens) / rate,
         work.tokens * _weight_bytes(text, settings) / work.pairs / rates.bytes,
     )
     judged = 0.0
     if models.judge_text:
         tokens = 150 + work.group * (work.tokens + 4 * 12)
-        judged = 2 * models.judge_text.linear_parameters * tokens / (EFFICIENCY * rates.operations)
+        judged = 2 * models.judge_text.linear_parameters * tokens / rate
     return PairCost(
-        sample=_operations(text, work, work.prompt) / (EFFICIENCY * rates.operations) + growing,
+        sample=_operations(text, work, work.prompt) / rate + growing,
         judge=judged,
-        reference=forward / (EFFICIENCY * rates.operations),
-        update=settings.schedule.epochs * passes * forward / (EFFICIENCY * rates.operations),
+        reference=forward,
+        update=settings.schedule.epochs * passes * forward,
     )
 
 

@@ -23,11 +23,11 @@ CONTEXT = 600_000_000
 STAYING = ("optimiser", "process")
 """What of the descriptor is on the card in the judge's turn, too."""
 HEAD_NUMBERS = 1 << 25
-"""Logits held at once where descriptions are scored (descriptor.logprobs)."""
+"""Logits held at once where descriptions are scored, rows times vocabulary: 128 MiB of float32."""
 HEAD_FORWARD, HEAD_BACKWARD, HEAD_SAMPLING = 8, 12, 20
 """Bytes a logit: in float32 with its log-softmax; with its gradient; with the sums in float64 that a token is drawn from."""
 JUDGE_UBATCH = 512
-"""Tokens that llama.cpp evaluates in one go, for all of which it reserves logits in float32."""
+"""Tokens that llama.cpp evaluates in one go (its own default), for all of which it reserves logits in float32."""
 
 
 @dataclass(frozen=True, slots=True)

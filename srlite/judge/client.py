@@ -20,13 +20,13 @@ call.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from srlite.errors import DeviceError, ModelError
+from srlite.files import file_sha256
 from srlite.judge import canaries
 from srlite.judge.answers import Bands, Masses, verdict
 from srlite.judge.cache import VerdictCache, verdict_key
@@ -106,7 +106,7 @@ class Judge:
     def __init__(self, settings: JudgeSettings, cache: VerdictCache | None):
         self.settings = settings
         self._form = Form(check_header(settings.path, settings.family), settings.thought, settings.texts)
-        self.sha256: str = settings.sha256 or _file_sha256(settings.path)
+        self.sha256: str = settings.sha256 or file_sha256(settings.path)
         self._cache = cache
         self._child: Child | None = None
         self._extra_buffers = settings.extra_buffers
@@ -291,8 +291,3 @@ def _has_words(text: str) -> bool:
 def _log_note(log: str) -> str:
     last = log.splitlines()[-1:] or [""]
     return f" (its last words: {last[0].strip()})" if last[0].strip() else ""
-
-
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

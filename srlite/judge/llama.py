@@ -18,10 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import llama_cpp
 import numpy as np
 
+from srlite.device.memory import JUDGE_UBATCH
 from srlite.judge.answers import Masses, open_thought
 from srlite.judge.vocabulary import EngineError, Vocabulary
 
@@ -44,8 +46,8 @@ class EngineOptions:
 
     @property
     def n_ubatch(self) -> int:
-        """Tokens that llama.cpp evaluates in one go (its own default)."""
-        return min(512, self.n_batch)
+        """Tokens that llama.cpp evaluates in one go."""
+        return min(JUDGE_UBATCH, self.n_batch)
 
     def __post_init__(self) -> None:
         # llama.cpp aborts the process, without an error to catch, when a batch cannot hold a token of every
@@ -54,7 +56,7 @@ class EngineOptions:
             raise ValueError(f"n_seq_max is {self.n_seq_max}; 2 to 256, and at most n_batch, are possible")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Branch:
     """A description's tokens and those of each question put to it."""
 
@@ -69,7 +71,11 @@ class Branch:
     @property
     def asked(self) -> int:
         """Tokens of its questions, each beginning that several share counted once."""
-        return len(beginnings(self.questions))
+        return len(self.beginnings)
+
+    @cached_property
+    def beginnings(self) -> dict[tuple[int, ...], list[int]]:
+        return beginnings(self.questions)
 
     @property
     def sequences(self) -> int:
@@ -85,14 +91,9 @@ def beginnings(questions: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], li
     return found
 
 
-def _ends(questions: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The different questions, in the order of their last rows."""
-    return [tokens for tokens in beginnings(questions) if tokens in questions]
-
-
 def _by_question(branch: Branch, masses: Iterator[Masses | None]) -> tuple[Masses | None, ...]:
-    """The branch's own of `masses`, which come in the order of `_ends`."""
-    found = {tokens: next(masses) for tokens in _ends(branch.questions)}
+    """The branch's own of `masses`, which come in the order of its questions' last rows."""
+    found = {tokens: next(masses) for tokens in branch.beginnings if tokens in branch.questions}
     return tuple(found[question] for question in branch.questions)
 
 
@@ -296,7 +297,7 @@ class Engine:
         rows: list[_Row] = []
         first = len(branches) + 1
         for begin, branch in zip(starts, branches, strict=True):
-            for tokens, numbers in beginnings(branch.questions).items():
+            for tokens, numbers in branch.beginnings.items():
                 sequences = tuple(first + number for number in numbers)
                 rows.append(_Row(tokens[-1], begin + len(tokens) - 1, sequences, tokens in branch.questions))
             first += len(branch.questions)

@@ -6,7 +6,6 @@ the folder gets its name. The lock guards against damage and mixing up, not agai
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -14,12 +13,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from srlite.errors import ModelError
-from srlite.files import write_private
+from srlite.files import file_sha256, write_private
 from srlite.models.registry import ModelEntry
 
 NAME = "srlite-lock.json"
 SCHEMA = "srlite.lock/1"
-BLOCK_BYTES = 1 << 22
 _LONGEST_BYTES = 1 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -74,22 +72,11 @@ def check_lock(lock: Lock, entry: ModelEntry, folder: Path) -> None:
         raise ModelError("the lock names a file twice", where=str(folder), remedy=_AGAIN)
 
 
-def sha256_of(path: Path, heard: Callable[[int], None]) -> str:
-    """Hex. `heard` gets the bytes read so far."""
-    digest, done = hashlib.sha256(), 0
-    with path.open("rb") as stream:
-        while block := stream.read(BLOCK_BYTES):
-            digest.update(block)
-            done += len(block)
-            heard(done)
-    return digest.hexdigest()
-
-
 def wrong_with(path: Path, locked: LockedFile, heard: Callable[[int], None]) -> str | None:
     """What is wrong with an installed file, in words; None when it is the one that was locked."""
     if said := short_of(path, locked):
         return said
-    found = sha256_of(path, heard)
+    found = file_sha256(path, heard)
     return None if found == locked.sha256 else f"its sha256 is {found[:12]}... where the lock says {locked.sha256[:12]}..."
 
 

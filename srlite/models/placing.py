@@ -5,7 +5,6 @@ Files that a person added to a model's folder stay there when the model is repla
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from srlite.errors import DeviceError
-from srlite.files import private_folder, sync_folder
+from srlite.files import is_full, private_folder, sync_folder
 from srlite.models import lock
 from srlite.models.registry import ModelEntry
 from srlite.models.store import coming_of, folder_of, models_folder
@@ -47,12 +46,11 @@ def disk_told(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise DeviceError(
             f"cannot write: {error.strerror or error}",
             where=str(error.filename or where),
             remedy="Free some space and start again: what is complete is kept."
-            if full
+            if is_full(error)
             else "Check the folder and its permissions; SRLITE_HOME chooses another one.",
         ) from error
 

@@ -18,10 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from srlite.errors import ModelError, UsageError
-from srlite.files import private_folder, require_space
+from srlite.files import BLOCK_BYTES, file_sha256, private_folder, require_space
 from srlite.models import contents
 from srlite.models.hub import Hub, RemoteFile, Snapshot
-from srlite.models.lock import BLOCK_BYTES, Lock, LockedFile, read_lock, sha256_of, write_lock, wrong_with
+from srlite.models.lock import Lock, LockedFile, read_lock, write_lock, wrong_with
 from srlite.models.placing import PART, disk_told, install, mine, one_at_a_time, recover, take_apart
 from srlite.models.registry import ModelEntry, registry
 from srlite.models.store import State, coming_of, damage, folder_of, models_folder, state
@@ -213,7 +213,7 @@ def _verified(path: Path, file: RemoteFile, heard: Callable[[int], None]) -> str
     """Its sha256 when it is the hub's file, None when it is not."""
     if path.stat().st_size != file.bytes:
         return None
-    digest = sha256_of(path, heard)
+    digest = file_sha256(path, heard)
     same = digest == file.sha256 if file.sha256 else _git_sha1(path) == file.git_sha1
     return digest if same else None
 
@@ -230,7 +230,7 @@ def _git_sha1(path: Path) -> str:
 def _difference(path: Path, file: RemoteFile) -> str:
     if (size := path.stat().st_size) != file.bytes:
         return f"{size:,} bytes came where the hub says {file.bytes:,}"
-    found, said = (sha256_of(path, lambda _: None), file.sha256) if file.sha256 else (_git_sha1(path), file.git_sha1)
+    found, said = (file_sha256(path), file.sha256) if file.sha256 else (_git_sha1(path), file.git_sha1)
     return f"its checksum is {found[:12]}... where the hub says {str(said)[:12]}..."
 
 

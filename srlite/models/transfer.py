@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from srlite.errors import ModelError, UsageError
-from srlite.files import private_folder, require_space
+from srlite.files import BLOCK_BYTES, private_folder, require_space
 from srlite.models import contents, lock
-from srlite.models.lock import BLOCK_BYTES, Lock, LockedFile, check_lock, read_lock, write_lock
+from srlite.models.lock import Lock, LockedFile, check_lock, read_lock, write_lock
 from srlite.models.placing import disk_told, install, one_at_a_time, recover
 from srlite.models.registry import ModelEntry, registry
 from srlite.models.store import State, coming_of, damage, folder_of, models_folder, remedy, state

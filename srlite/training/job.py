@@ -144,7 +144,7 @@ def _begin_with(bench, run, tell: Tell) -> None:
     tell(Note(f"the adapter sits on {bench.descriptor.adapted} modules, all of them in the language layers"))
     for note in bench.descriptor.notes:
         tell(Note(note))
-    if bench.on_card:
+    if bench.budget:
         tell(Note(_planned(bench.budget)))
     mode = bench.settings.judge.mode
     tell(Note(f"the judge is asked in srlite's own template for {bench.judge.family.name} models, mode {mode}"))

@@ -8,7 +8,6 @@ Left out: caching, threads (one reader belongs to one thread), finding files.
 
 from __future__ import annotations
 
-import hashlib
 import signal
 import stat
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from srlite.errors import InputError, SrliteError
+from srlite.files import file_sha256
 from srlite.types import Frames
 from srlite.video.info import ClipInfo
 from srlite.video.wire import Answer, Problem, Request, Wanted, receive_answer, send_request
@@ -204,8 +204,7 @@ def sha256_of(path: str | Path) -> str:
     path = Path(path)
     _check_file(path)
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(path)
     except OSError as error:
         raise InputError(
             f"the file cannot be read: {error.strerror}", where=str(path), remedy="Check its permissions."

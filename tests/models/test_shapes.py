@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from shaped_models import configured
+from shaped_models import configured, language_sizes
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
 from srlite.descriptor.adapter import RANK, attach_adapter
@@ -40,17 +40,7 @@ def test_parameters_are_those_of_transformers(name):
 @pytest.mark.parametrize("name", ["qwen3-1.7b", "qwen3-4b", "qwen3-8b"])
 def test_parameters_of_judges(name):
     text = registry().judges[name].shape.text
-    config = AutoConfig.for_model(
-        "qwen3",
-        tie_word_embeddings=text.tied,
-        hidden_size=text.hidden,
-        num_hidden_layers=text.layers,
-        num_attention_heads=text.heads,
-        num_key_value_heads=text.kv_heads,
-        intermediate_size=text.intermediate,
-        vocab_size=text.vocabulary,
-        head_dim=text.head_dim,
-    )
+    config = AutoConfig.for_model("qwen3", head_dim=text.head_dim, **language_sizes(text))
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
         model.tie_weights()
