@@ -2,8 +2,9 @@
 
     level 1   the prefix (an item's scaffold), on sequence 0; kept for the next call when it is the same again
     level 2   the descriptions, each a branch of the prefix; a thought, where one is asked for, is written at its end
-    level 3   the questions, each a branch of its description; tokens with which several begin are evaluated once for all of
-              them; logits at their last tokens only
+    level 3   the questions, each a branch of its description; logits at their last tokens only
+
+Of a level, tokens with which several texts begin are evaluated once for all of them.
 
 Contract: every branch sees exactly prefix + description (+ thought) + question, as if it had been evaluated alone. A
 level is one decode call unless n_batch splits it; the branches go in several waves when n_seq_max or n_ctx
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import llama_cpp
 import numpy as np
@@ -65,36 +67,26 @@ class Branch:
 
     @property
     def cells(self) -> int:
-        """Places in the window, the prefix aside."""
+        """Places in the window, the prefix aside; what it shares with other descriptions is counted, too."""
         return len(self.description) + self.asked
 
-    @property
+    @cached_property
     def asked(self) -> int:
         """Tokens of its questions, each beginning that several share counted once."""
-        return len(self.beginnings)
-
-    @cached_property
-    def beginnings(self) -> dict[tuple[int, ...], list[int]]:
-        return beginnings(self.questions)
+        return len(beginnings(self.questions)) + len(self.questions)
 
     @property
     def sequences(self) -> int:
         return 1 + len(self.questions)
 
 
-def beginnings(questions: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
-    """Every beginning of a question, the whole included -> numbers of the questions that begin so; shorter ones first."""
+def beginnings(texts: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
+    """Every beginning of a text, but for the whole -> numbers of the texts that begin so; shorter ones first."""
     found: dict[tuple[int, ...], list[int]] = {}
-    for number, question in enumerate(questions):
-        for end in range(1, len(question) + 1):
-            found.setdefault(question[:end], []).append(number)
+    for number, text in enumerate(texts):
+        for end in range(1, len(text)):
+            found.setdefault(text[:end], []).append(number)
     return found
-
-
-def _by_question(branch: Branch, masses: Iterator[Masses | None]) -> tuple[Masses | None, ...]:
-    """The branch's own of `masses`, which come in the order of its questions' last rows."""
-    found = {tokens: next(masses) for tokens in branch.beginnings if tokens in branch.questions}
-    return tuple(found[question] for question in branch.questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +97,18 @@ class _Row:
     position: int
     sequences: tuple[int, ...]
     wants_logits: bool
+
+
+def rows_of(texts: Sequence[tuple[int, ...]], start: int, first: int, *, wants_logits: bool) -> list[_Row]:
+    """Texts that all begin at position `start`, text n on sequence `first` + n: what several share is one row.
+
+    The last row of each comes last, in their order, and is its own; it wants logits or nothing does.
+    """
+    shared = [
+        _Row(tokens[-1], start + len(tokens) - 1, tuple(first + number for number in numbers), False)
+        for tokens, numbers in beginnings(texts).items()
+    ]
+    return shared + [_Row(text[-1], start + len(text) - 1, (first + n,), wants_logits) for n, text in enumerate(texts)]
 
 
 Choose = Callable[[int, np.ndarray], int]
@@ -240,13 +244,13 @@ class Engine:
         with self._sequences(len(branches) + len(leaves)):
             for sequence, _ in enumerate(branches, 1):
                 llama_cpp.llama_memory_seq_cp(self._memory, 0, sequence, -1, -1)
-            rows = self._description_rows(start, branches, write_on=thought > 0)
+            rows = rows_of([b.description for b in branches], start, 1, wants_logits=thought > 0)
             thoughts = self._grow(rows, len(branches), thought, likeliest)
             for sequence, (parent, _) in enumerate(leaves, len(branches) + 1):
                 llama_cpp.llama_memory_seq_cp(self._memory, parent, sequence, -1, -1)
             starts = [start + len(b.description) + len(t) for b, t in zip(branches, thoughts, strict=True)]
             masses = map(self._masses, self._decode(self._question_rows(starts, branches)))
-            answers = [_by_question(branch, masses) for branch in branches]
+            answers = [tuple(next(masses) for _ in branch.questions) for branch in branches]
         lost = [open_thought(self.vocabulary.text(tokens)) for tokens in thoughts]
         return [(None,) * len(row) if gone else row for row, gone in zip(answers, lost, strict=True)]
 
@@ -284,24 +288,11 @@ class Engine:
         return [tuple(tokens) for tokens in written]
 
     @staticmethod
-    def _description_rows(start: int, branches: Sequence[Branch], *, write_on: bool) -> list[_Row]:
-        return [
-            _Row(token, start + offset, (sequence,), write_on and offset == len(branch.description) - 1)
-            for sequence, branch in enumerate(branches, 1)
-            for offset, token in enumerate(branch.description)
-        ]
-
-    @staticmethod
     def _question_rows(starts: Sequence[int], branches: Sequence[Branch]) -> list[_Row]:
         """starts: for each branch, the position of its questions' first tokens. One row wants logits for each question."""
-        rows: list[_Row] = []
-        first = len(branches) + 1
-        for begin, branch in zip(starts, branches, strict=True):
-            for tokens, numbers in branch.beginnings.items():
-                sequences = tuple(first + number for number in numbers)
-                rows.append(_Row(tokens[-1], begin + len(tokens) - 1, sequences, tokens in branch.questions))
-            first += len(branch.questions)
-        return rows
+        firsts = accumulate((len(b.questions) for b in branches), initial=len(branches) + 1)
+        asked = zip(branches, starts, firsts, strict=False)
+        return [row for b, start, first in asked for row in rows_of(b.questions, start, first, wants_logits=True)]
 
     def _decode(self, rows: Sequence[_Row]) -> Iterator[np.ndarray]:
         """Evaluate rows in calls of n_batch; yields the logits (V,) of those that want them, in order.

@@ -93,7 +93,8 @@ def test_order_and_company_do_not_matter(engine: Engine, walks: Item) -> None:
 def test_the_prefix_stays_for_the_next_call_and_is_replaced_by_another(tiny, engine: Engine, walks: Item, pours: Item) -> None:
     first, other = prefix_of(engine, walks), prefix_of(engine, pours)
     branches = branches_of(engine, DESCRIPTIONS[:2])
-    tree = sum(branch.cells for branch in branches)
+    told = [branch.description for branch in branches]
+    tree = len(beginnings(told)) + len(told) + sum(branch.asked for branch in branches)
     engine.score(first, branches)
     assert engine.evaluated == len(first) + tree
     engine.score(first, branches)
@@ -106,8 +107,8 @@ def test_the_prefix_stays_for_the_next_call_and_is_replaced_by_another(tiny, eng
 
 def test_a_description_that_fills_the_window_exactly_is_scored_and_one_token_more_is_not(engine: Engine, walks: Item) -> None:
     prefix = prefix_of(engine, walks)
-    questions = branches_of(engine, [""])[0].questions
-    room = OPTIONS.n_ctx - len(prefix) - len(beginnings(questions))
+    (branch,) = branches_of(engine, ["x"])
+    room, questions = OPTIONS.n_ctx - len(prefix) - branch.asked, branch.questions
     filler = engine.vocabulary.tokens([Segment(" x", False)])[0]
     lengths = [room - 1, room, room + 1, 3000]
     scored = engine.score(prefix, [Branch((filler,) * length, questions) for length in lengths])
@@ -128,22 +129,24 @@ def test_masses_are_those_of_the_position_after_a_prompt_that_ends_with_an_end_t
     assert_close(row[1], torch_masses(tiny, engine, (end, 7, 8, end)))
 
 
+def test_descriptions_that_begin_alike_share_their_beginnings(tiny, engine: Engine, walks: Item) -> None:
+    prefix, questions = prefix_of(engine, walks), ((40,), (41, 42))
+    told = ((20, 21, 22), (20, 21, 23), (20, 21), (30,), (20, 21, 22))
+    branches = [Branch(description, questions) for description in told]
+    scored = engine.score(prefix, branches)
+    assert engine.evaluated == len(prefix) + 2 + len(told) + len(told) * 3
+    for branch, row in zip(branches, scored, strict=True):
+        for question, masses in zip(branch.questions, row, strict=True):
+            assert_close(masses, torch_masses(tiny, engine, prefix + branch.description + question))
+
+
 def test_questions_that_begin_alike_share_their_beginnings_and_keep_their_order(tiny, engine: Engine, walks: Item) -> None:
     prefix = prefix_of(engine, walks)
     questions = ((20, 21, 22), (30, 31), (20, 21, 23, 24), (20, 21), (30,), (20, 21, 22), (40,))
-    assert beginnings(questions) == {
-        (20,): [0, 2, 3, 5],
-        (20, 21): [0, 2, 3, 5],
-        (20, 21, 22): [0, 5],
-        (30,): [1, 4],
-        (30, 31): [1],
-        (20, 21, 23): [2],
-        (20, 21, 23, 24): [2],
-        (40,): [6],
-    }
+    assert beginnings(questions) == {(20,): [0, 2, 3, 5], (20, 21): [0, 2, 5], (30,): [1], (20, 21, 23): [2]}
     branches = [Branch(description, questions) for description in ((7, 8), (9,))]
     scored = engine.score(prefix, branches)
-    assert engine.evaluated == len(prefix) + 2 + 1 + 2 * 8
+    assert engine.evaluated == len(prefix) + 3 + 2 * (4 + 7)
     for branch, row in zip(branches, scored, strict=True):
         for question, masses in zip(questions, row, strict=True):
             assert_close(masses, torch_masses(tiny, engine, prefix + branch.description + question))
