@@ -82,14 +82,15 @@ class Grpo(_Part):
 
 
 class Schedule(_Part):
-    """Rounds over all training pairs, in slices: sample, judge, update. A slice is what is on disk between turns.
+    """Rounds over all training pairs, in slices: sample, judge, update. A slice is what is on disk between turns: `slice_pairs`
+    pairs; where that is not given, 64, or more on a card on which swapping the models would take more than 2 % of the time.
     `max_imbalance`: a round takes at most so many times as many records of an item's commoner outcome as of its rarer one, the
     others take their turn in later rounds; without it every round takes all. Where nearly all pass, saying pass pays without
     looking. `learnt_at_once`: descriptions of a group that one row of an update holds, all of them where it is not given; fewer
     take less memory and give the same gradients."""
 
     rounds: Count = 5
-    slice_pairs: Count = 64
+    slice_pairs: Count | None = None
     epochs: Count = 2
     batch_pairs: Count = 8
     learning_rate: Positive = 1e-5

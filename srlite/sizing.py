@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from srlite.config import Settings
 from srlite.descriptor.families import known_family
 from srlite.descriptor.prompts import training_prompt
-from srlite.device.budget import Budget, Models, budget
+from srlite.device.budget import Budget, Models, Rates, budget, pair_cost, slice_length, swap_seconds
 from srlite.device.machine import card, free_memory
 from srlite.errors import ModelError
 from srlite.judge.header import read_shape
@@ -43,6 +43,16 @@ def place_for(preset: str | None, settings: Settings) -> Place:
 
 def budget_for(models: Models, settings: Settings, catalogue: Catalogue, place: Place) -> Budget:
     return budget(models, settings, text_bytes=len(longest_request(catalogue).encode()), card=place.bytes)
+
+
+def sliced(settings: Settings, models: Models, found: Budget, rates: Rates) -> Settings:
+    """With the length of a slice in numbers: the settings' own, else by what swapping costs."""
+    schedule = settings.schedule
+    if schedule.slice_pairs:
+        return settings
+    pair_s = pair_cost(models, found.work, settings, rates).total
+    length = slice_length(swap_seconds(found.plan, models), pair_s, schedule.batch_pairs)
+    return settings.model_copy(update={"schedule": schedule.model_copy(update={"slice_pairs": length})})
 
 
 def longest_request(catalogue: Catalogue) -> str:

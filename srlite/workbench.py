@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -15,10 +16,11 @@ import torch
 from srlite.config import Settings
 from srlite.descriptor.backends import load_with
 from srlite.descriptor.features import FeatureStore
-from srlite.descriptor.load import Descriptor
+from srlite.descriptor.load import Descriptor, load_base
 from srlite.descriptor.parking import parked, parked_bytes
+from srlite.descriptor.reloading import reloaded
 from srlite.device.budget import Budget
-from srlite.device.machine import usable_device
+from srlite.device.machine import free_memory, usable_device
 from srlite.device.threads import usable_threads
 from srlite.device.turns import judge_turn
 from srlite.files import private_folder
@@ -33,6 +35,8 @@ from srlite.video.pool import ClipReaders
 from srlite.video.store import FrameStore
 
 _BUSY_TIMEOUT_S = 60.0
+SPARE_BYTES = 2_000_000_000
+"""Of main memory, left to everything else while the descriptor waits there."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,14 @@ class Workbench:
     def path(self, clip: str) -> Path:
         return self.videos / clip if self.videos else Path(clip)
 
+    def _aside(self) -> AbstractContextManager[None]:
+        """Where the descriptor is during the judge's turn: in main memory, if that has room, else on the disk."""
+        how = self.settings.models
+        if how.backend != "default" or parked_bytes(self.descriptor) + SPARE_BYTES <= free_memory():
+            return parked(self.descriptor)
+        d = self.descriptor
+        return reloaded(d, partial(load_base, self.descriptor_model.path, d.device, d.dtype, how.quantise))
+
     def judges_turn(self) -> AbstractContextManager[None]:
         """Put it around every question to the judge."""
         if self.on_card:
@@ -75,7 +87,7 @@ class Workbench:
             return nullcontext()
         return judge_turn(
             self.judge,
-            aside=parked(self.descriptor),
+            aside=self._aside(),
             free=lambda: torch.cuda.mem_get_info()[0],
             judge_bytes=self.budget.plan.judge.total,
             descriptor_bytes=parked_bytes(self.descriptor),

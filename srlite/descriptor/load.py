@@ -93,7 +93,7 @@ def load_descriptor(
         raise DeviceError("loading in 4 bit needs bitsandbytes, which is not installed", remedy="pip install bitsandbytes")
     transformers.utils.logging.disable_progress_bar()  # the terminal belongs to the console
     attention.register()
-    base = _load_base(folder, target, precision, quantise)
+    base = load_base(folder, target, precision, quantise)
     return assembled(base, folder, adapter=adapter, seed=seed, device=target, dtype=precision)
 
 
@@ -193,7 +193,8 @@ def _model_type(folder: Path) -> object:
         raise ModelError(message, where=str(path), remedy=FETCH) from error
 
 
-def _load_base(folder: Path, device: torch.device, dtype: torch.dtype, quantise: bool) -> nn.Module:
+def load_base(folder: Path, device: torch.device, dtype: torch.dtype, quantise: bool) -> nn.Module:
+    """The base alone, frozen or not as it comes. Raises as load_descriptor does."""
     try:
         model, report = AutoModelForImageTextToText.from_pretrained(
             folder,

@@ -56,14 +56,15 @@ def _each(descriptor: Descriptor, change: Callable[[torch.Tensor], torch.Tensor]
             if id(parameter) not in seen:  # a tied head is the embedding
                 seen.add(id(parameter))
                 parameter.data = change(parameter.data)
-                _each_of_state(getattr(parameter, "quant_state", None), change)
+                for state, name in states_of(parameter):
+                    setattr(state, name, change(getattr(state, name)))
 
 
-def _each_of_state(state, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
-    """The scales of a 4-bit weight, and the scales of those (bitsandbytes' QuantState)."""
-    if state is None:
-        return
-    for name in ("absmax", "code", "offset"):
-        if isinstance(value := getattr(state, name, None), torch.Tensor):
-            setattr(state, name, change(value))
-    _each_of_state(state.state2, change)
+def states_of(parameter: torch.nn.Parameter) -> list[tuple[object, str]]:
+    """Where the scales of a 4-bit weight lie, and the scales of those: (bitsandbytes' QuantState, name of the tensor)."""
+    state, found = getattr(parameter, "quant_state", None), []
+    while state is not None:
+        tensors = ("absmax", "code", "offset")
+        found += [(state, name) for name in tensors if isinstance(getattr(state, name, None), torch.Tensor)]
+        state = state.state2
+    return found

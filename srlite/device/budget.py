@@ -178,6 +178,19 @@ def swap_seconds(plan: Plan, models: Models) -> float:
     return 0.0 if plan.resident else 2 * plan.parked / BUS + models.judge_bytes / LOADING
 
 
+SLICE_PAIRS, MOST_SLICE_PAIRS, MOST_SWAPPING = 64, 256, 0.02
+"""Pairs of a slice, and what share of the time swapping may take before a slice gets longer."""
+
+
+def slice_length(swap_s: float, pair_s: float, batch: int) -> int:
+    """Pairs of a slice, a multiple of `batch` from SLICE_PAIRS on: as few as keep swapping within MOST_SWAPPING of the time.
+
+    No more than MOST_SLICE_PAIRS: the later in a slice a group is learnt from, the older is the adapter that described it.
+    """
+    wanted = swap_s * (1 / MOST_SWAPPING - 1) / pair_s
+    return batch * math.ceil(min(max(wanted, SLICE_PAIRS), MOST_SLICE_PAIRS) / batch)
+
+
 def _weight_bytes(text: TextShape, settings: Settings) -> float:
     """Read for every token that is written alone."""
     number = number_bytes(settings)

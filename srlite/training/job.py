@@ -9,13 +9,16 @@ from pathlib import Path
 
 from srlite.config import Settings, merged, settings_from
 from srlite.device.budget import Budget
+from srlite.device.machine import measured_rates, usable_device
 from srlite.device.pick import pick_preset
 from srlite.files import remove_leftovers, require_space
 from srlite.models.registry import registry
 from srlite.models.store import find_descriptor, find_judge
+from srlite.records.catalogue import Catalogue
 from srlite.records.dataset import Dataset, read_dataset
 from srlite.records.sides import Split
 from srlite.records.split import How, default_how, split_records, unused_column
+from srlite.sizing import budget_for, models_of, place_for, sliced
 from srlite.training.progress import Note, Reading, Tell, silent
 from srlite.video.check import refuse_unreadable
 from srlite.video.pool import ClipReaders
@@ -113,7 +116,7 @@ def train(
             folder, split = take_up(run, data.catalogue, data.records)
             settings = folder.settings()
         else:
-            split = split_for(data, settings)
+            split, settings = split_for(data, settings), _with_slices(settings, name, data.catalogue)
             folder = begin(run, settings, data.catalogue, split)
         heard = _logged(folder, tell)
         notes = (*data.notes, *unused_column(data.records, how_for(data, settings)), *split.report.notes)
@@ -134,6 +137,15 @@ def train(
                 complete=trained.complete,
                 demonstration=bench.demonstration,
             )
+
+
+def _with_slices(settings: Settings, preset: str | None, catalogue: Catalogue) -> Settings:
+    """On a card, a slice is as long as swapping the models asks for; a run keeps to what was found when it was begun."""
+    if settings.schedule.slice_pairs or usable_device(settings.models.device) != "cuda":
+        return settings
+    models, _ = models_of(settings)
+    found = budget_for(models, settings, catalogue, place_for(preset, settings))
+    return sliced(settings, models, found, measured_rates("cuda"))
 
 
 def _begin_with(bench, run, tell: Tell) -> None:

@@ -26,7 +26,7 @@ from srlite.models.shapes import ADAPTER_RANK, Shape
 from srlite.models.store import cache_folder
 from srlite.records.dataset import Dataset, read_dataset
 from srlite.records.sides import Split
-from srlite.sizing import Place, budget_for, models_of, place_for
+from srlite.sizing import Place, budget_for, models_of, place_for, sliced
 from srlite.training.job import settings_for, split_for
 from srlite.training.schedule import Slice, planned_steps, slices
 
@@ -79,11 +79,12 @@ def plan_run(
     name, settings = settings_for(preset, over)
     data = read_dataset(items_csv, videos, catalogue)
     split = split_for(data, settings)
-    parts = slices(split.train, data.records, data.catalogue, settings)
     models, missing = models_of(settings)
     place = place_for(name, settings)
     rates = measured_rates(usable_device(settings.models.device)) if place.here else COUNTED
     found = budget_for(models, settings, data.catalogue, place)
+    settings = sliced(settings, models, found, rates)
+    parts = slices(split.train, data.records, data.catalogue, settings)
     return RunPlan(
         preset=name,
         settings=settings,

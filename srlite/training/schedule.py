@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from srlite.config import Settings
+from srlite.device.budget import SLICE_PAIRS
 from srlite.device.halving import portions
 from srlite.records.catalogue import Catalogue
 from srlite.records.mismatch import matched_pairs, mismatched_count, mismatched_pairs
@@ -71,7 +72,7 @@ def turns(records: Sequence[Record], most: float | None, *, seed: int, number: i
 
 def slices(records: Sequence[Record], known: Sequence[Record], catalogue: Catalogue, settings: Settings) -> tuple[Slice, ...]:
     """All slices of a run in order. `known`: every record there is, so that no clip is called unrelated to what it shows."""
-    out, size = [], settings.schedule.slice_pairs
+    out, size = [], settings.schedule.slice_pairs or SLICE_PAIRS
     for number in range(1, settings.schedule.rounds + 1):
         pairs = round_pairs(records, known, catalogue, settings, number)
         parts = list(portions(pairs, size))

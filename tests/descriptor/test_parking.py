@@ -4,8 +4,10 @@ import pytest
 import torch
 from shaped_models import save_model
 
-from srlite.descriptor.load import load_descriptor, trainable
-from srlite.descriptor.parking import _each, parked, parked_bytes
+from srlite.descriptor.backends import probe
+from srlite.descriptor.load import load_base, load_descriptor, trainable
+from srlite.descriptor.parking import _each, parked, parked_bytes, states_of
+from srlite.descriptor.reloading import reloaded
 from srlite.device.memory import JudgeMemory, Work, memory_plan
 from srlite.models.shapes import Shape, TextShape, VisionShape
 
@@ -15,10 +17,14 @@ SHAPE = Shape(
 )
 
 
+def saved(untied, folder):
+    text = TextShape(**{f: getattr(SHAPE.text, f) for f in SHAPE.text.__slots__} | {"tied": not untied})
+    return save_model(Shape(text, SHAPE.vision), "qwen3_vl", folder, dtype=torch.bfloat16)
+
+
 @pytest.fixture(scope="module", params=[False, True], ids=["tied", "untied"])
 def descriptor(request, tmp_path_factory):
-    untied = TextShape(**{f: getattr(SHAPE.text, f) for f in SHAPE.text.__slots__} | {"tied": not request.param})
-    folder = save_model(Shape(untied, SHAPE.vision), "qwen3_vl", tmp_path_factory.mktemp("model"), dtype=torch.bfloat16)
+    folder = saved(request.param, tmp_path_factory.mktemp("model"))
     return load_descriptor(folder, adapter=None, device="cpu", quantise=True, dtype="bfloat16", seed=0)
 
 
@@ -40,6 +46,25 @@ def test_everything_comes_back_and_parameters_stay_the_same_objects(descriptor):
         assert all(p.data.data_ptr() != places[id(p)] for p in parameters)  # they lie elsewhere meanwhile
     assert [id(p) for _, p in trainable(descriptor)] == [id(p) for p in parameters]
     assert torch.equal(run(), before)
+
+
+def test_where_main_memory_is_short_the_weights_go_and_are_read_again(request, descriptor, tmp_path):
+    folder = saved(request.node.callspec.params["descriptor"], tmp_path)
+    before, parameters = probe(descriptor), [p for _, p in trainable(descriptor)]
+    adapter = [p.data.clone() for p in parameters]
+    load = lambda: load_base(folder, descriptor.device, descriptor.dtype, True)
+    language = lambda: (p for m in (descriptor.core.language_model, descriptor.head) for p in m.parameters())
+    with pytest.raises(KeyboardInterrupt), reloaded(descriptor, load):
+        assert all(p.numel() == 0 for p in language() if not p.requires_grad)
+        assert all(tensor.numel() == 0 for p in language() for tensor in (getattr(s, n) for s, n in states_of(p)))
+        raise KeyboardInterrupt
+    assert torch.equal(probe(descriptor), before)
+    assert all(
+        p is q and torch.equal(p, kept) for (_, p), q, kept in zip(trainable(descriptor), parameters, adapter, strict=True)
+    )
+    with reloaded(descriptor, load):
+        pass
+    assert torch.equal(probe(descriptor), before)
 
 
 def test_no_tensor_of_the_language_model_is_left_behind(descriptor):

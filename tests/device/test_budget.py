@@ -12,6 +12,7 @@ from srlite.device.budget import (
     budget,
     clip_tokens,
     pair_cost,
+    slice_length,
     suggested_rate,
     swap_seconds,
 )
@@ -104,6 +105,13 @@ def test_half_the_frames_and_twice_the_card_save_time():
     )
     assert cost(16, rates) < cost(32, rates)
     assert cost(16, Rates(50e12, 720e9)) == pytest.approx(cost(16, rates) / 2)
+
+
+def test_a_slice_is_as_long_as_keeps_swapping_small_and_no_longer_than_is_good_for_learning():
+    assert slice_length(0.0, 10.0, 8) == slice_length(5.0, 20.0, 8) == 64
+    assert slice_length(20.0, 10.0, 8) == 104  # 20 s of 1,060 s
+    assert slice_length(20.0, 1.0, 8) == 256
+    assert slice_length(0.0, 10.0, 10) == 70
 
 
 def test_swapping_costs_by_what_goes_over_the_bus_and_nothing_where_both_stay():
