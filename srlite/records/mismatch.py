@@ -8,7 +8,7 @@ to show the other item's behaviour rests on these rules.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from srlite.errors import InputError
@@ -37,16 +37,32 @@ def mismatched_pairs(
     make up the count, the whole catalogue is. The same for any order of the records. Raises InputError when
     there are too few.
     """
-    shown = _shown([*records, *known], catalogue)
-    people = {r.clip: r for r in sorted(records, key=lambda r: (r.clip, r.item), reverse=True)}
-    used = sorted({r.item for r in records})
+    people, used = _people(records), sorted({r.item for r in records})
     possible: dict[str, list[str]] = {}
     for codes in (used, sorted(catalogue)):
-        possible = {code: _unrelated(catalogue[code], people, shown, catalogue) for code in codes}
+        possible = _possible(codes, records, known, catalogue)
         if sum(map(len, possible.values())) >= count:
             chosen = _spread(possible, count, seed)
             return tuple(_pair(people[clip], item, matched=False) for clip, item in chosen)
     raise _too_few(count, sum(map(len, possible.values())), used, catalogue)
+
+
+def most_mismatched(records: Sequence[Record], catalogue: Catalogue, *, known: Sequence[Record] = ()) -> int:
+    """How many different mismatched pairs `mismatched_pairs` can make of these."""
+    return sum(map(len, _possible(catalogue, records, known, catalogue).values()))
+
+
+def _possible(
+    codes: Iterable[str], records: Sequence[Record], known: Sequence[Record], catalogue: Catalogue
+) -> dict[str, list[str]]:
+    """Code -> clips that the item can be put beside."""
+    people, shown = _people(records), _shown([*records, *known], catalogue)
+    return {code: _unrelated(catalogue[code], people, shown, catalogue) for code in codes}
+
+
+def _people(records: Sequence[Record]) -> dict[str, Record]:
+    """Clip -> its first record, which says whom it shows."""
+    return {r.clip: r for r in sorted(records, key=lambda r: (r.clip, r.item), reverse=True)}
 
 
 def _pair(record: Record, item: str, *, matched: bool) -> Pair:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from srlite.describing import describe_all, judged
-from srlite.records.mismatch import matched_pairs, mismatched_pairs
+from srlite.records.mismatch import matched_pairs, mismatched_pairs, most_mismatched
 from srlite.records.sides import Split
 from srlite.training.schedule import seed_of
 from srlite.types import Pair
@@ -15,13 +15,16 @@ from srlite.workbench import Workbench
 
 
 def validation_pairs(bench: Workbench, split: Split) -> tuple[Pair, ...]:
-    """The validation part's matched pairs and a third as many unrelated ones (none when none are trained on)."""
+    """The validation part's matched pairs and as many unrelated ones, or all there are (none when none are trained on).
+
+    Both kinds count the same in the score, so equal numbers of them make its error smallest.
+    """
     matched = matched_pairs(split.validation)
     if not matched or not bench.settings.schedule.mismatched_share:
         return matched
     everything = (*split.train, *split.validation, *split.test)
     seed = seed_of(bench.settings.seed, "validation")
-    count = max(1, len(matched) // 3)
+    count = max(1, min(len(matched), most_mismatched(split.validation, bench.catalogue, known=everything)))
     return (*matched, *mismatched_pairs(split.validation, bench.catalogue, count=count, known=everything, seed=seed))
 
 

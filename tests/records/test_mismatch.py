@@ -10,7 +10,7 @@ import pytest
 
 from srlite.errors import InputError
 from srlite.records.catalogue import Catalogue
-from srlite.records.mismatch import matched_pairs, mismatched_count, mismatched_pairs
+from srlite.records.mismatch import matched_pairs, mismatched_count, mismatched_pairs, most_mismatched
 from srlite.records.spellings import DOMAINS
 from srlite.types import Item, Pair, Record
 
@@ -87,6 +87,7 @@ def test_records_of_the_other_sides_count():
     assert {p.id for p in mismatched_pairs(train, catalogue, count=2, seed=0)} == {"a.mp4::l", "b.mp4::g"}
     with pytest.raises(InputError, match="2 mismatched pairs are wanted, 1 are possible"):
         mismatched_pairs(train, catalogue, count=2, seed=0, known=[Record("a.mp4", "l", "fail")])
+    assert most_mismatched(train, catalogue, known=[Record("a.mp4", "l", "fail")]) == 1
 
 
 def test_the_same_for_any_order_and_another_for_another_seed():
@@ -103,7 +104,7 @@ def test_all_possible_pairs_can_be_asked_for_and_not_one_more():
     possible = sum(CATALOGUE[r.item].domain != CATALOGUE[code].domain for r in given for code in CODES)
     pairs = mismatched_pairs(given, CATALOGUE, count=possible, seed=1)
     check(pairs, given, CATALOGUE)
-    assert len(pairs) == possible
+    assert len(pairs) == possible == most_mismatched(given, CATALOGUE)
     with pytest.raises(InputError, match=f"{possible} are possible"):
         mismatched_pairs(given, CATALOGUE, count=possible + 1, seed=1)
 
