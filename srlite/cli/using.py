@@ -63,7 +63,7 @@ def evaluate(
     catalogue: CatalogueFile = None,
     compare: Annotated[
         str,
-        typer.Option(help="Also without the adapter: base (the item's prompt), generic (its domain's); with a comma, both."),
+        typer.Option(help="Also without the adapter: base, and generic (the prompt of the domain only).", show_default=False),
     ] = "",
     ablate: Annotated[
         Path | None,

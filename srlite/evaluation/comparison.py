@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from srlite.evaluation.bootstrap import child_of, ratio
 from srlite.evaluation.document import ArmName, Case, Comparison, Estimate
-from srlite.evaluation.figures import above_half, assessed, items_of, right
+from srlite.evaluation.figures import above_half, assessed, right
 
 COMPARED = (("base", "adapted"), ("generic", "base"), ("ablated", "adapted"))
 """What training changed; what the item's own prompt changed; what the other reward terms changed."""
@@ -29,7 +29,7 @@ def compare(cases: Sequence[Case], before: ArmName, after: ArmName, *, seed: int
     matched = assessed(both, before, matched=True)
     found = Counter((right(c, before), right(c, after)) for c in matched)
     p = mcnemar(found[True, False], found[False, True]) if matched else None
-    then, now = (above_half(items_of(matched, arm)) for arm in (before, after))
+    then, now = (above_half(matched, arm) for arm in (before, after))
     difference = lambda kind, of: _difference(assessed(both, before, matched=kind), before, after, seed, of)
     return Comparison(
         before=before,

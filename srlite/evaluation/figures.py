@@ -111,7 +111,7 @@ def arm_figures(cases: Sequence[Case], arm: ArmName, basis: Basis) -> Arm:
         relevance=proportion([a == "yes" for a in relevant if a != "unscored"], of="descriptions whose relevance is scored"),
         truth=proportion(true) if true and None not in true else None,
         length_tokens=sum(s.tokens for s in said) / len(said) if said else None,
-        items_recall_above_half=len(above_half(items)),
+        items_recall_above_half=len(above_half(matched, arm)),
         macro_recall=_macro([f.recall for f in items.values()], "pairs with outcome pass"),
         macro_precision=_macro([f.precision for f in items.values()], "pairs decided pass"),
         items=items,
@@ -128,13 +128,17 @@ def arm_figures(cases: Sequence[Case], arm: ArmName, basis: Basis) -> Arm:
 
 def items_of(matched: Sequence[Case], arm: ArmName) -> dict[str, ItemFigures]:
     """Code -> figures, for every item that has matched pairs."""
-    codes = sorted({c.item for c in matched})
-    return {code: item_figures([c for c in matched if c.item == code], arm) for code in codes}
+    return {code: item_figures(group, arm) for code, group in _by_item(matched).items()}
 
 
-def above_half(items: Mapping[str, ItemFigures]) -> frozenset[str]:
+def above_half(matched: Sequence[Case], arm: ArmName) -> frozenset[str]:
     """The items whose recall is above one half, as the paper counts them."""
-    return frozenset(code for code, figures in items.items() if (figures.recall or 0) > 0.5)
+    counts = {code: matrix_of(group, arm) for code, group in _by_item(matched).items()}
+    return frozenset(code for code, m in counts.items() if 2 * m.tp > m.passed)
+
+
+def _by_item(cases: Sequence[Case]) -> dict[str, list[Case]]:
+    return {code: [c for c in cases if c.item == code] for code in sorted({c.item for c in cases})}
 
 
 def _macro(values: Sequence[float | None], of: str) -> Estimate:
