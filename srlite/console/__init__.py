@@ -205,9 +205,9 @@ def _mark(document: Mapping) -> str:
     return f" ({DEMONSTRATION})" if document["demonstration"] else ""
 
 
-def counted(number: int, what: str) -> str:
-    """`1 clip`, `2 clips`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """`1 clip`, `2 clips`. several: another plural than with an s."""
+    return f"{number} {what if number == 1 else several or what + 's'}"
 
 
 _AGREEMENT = ("agreement", "sensitivity", "specificity")

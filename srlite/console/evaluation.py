@@ -16,8 +16,8 @@ from srlite.escape import plain
 from srlite.evaluation.document import Arm, ArmName, Comparison, Estimate, Evaluation, Figures, Flow, ItemFigures, SecondJudge
 
 _MAIN = "adapted"
-_SHOWN_BANDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-_CAPTION = "95 % intervals: Clopper-Pearson of sensitivity, specificity, PPV and NPV, else Wilson; positive: pass"
+_NARROW = 80
+"""Columns of a terminal below which cells have no space around them."""
 
 
 def show_evaluation(screen: Screen, found: Evaluation, *, full: bool = False) -> None:
@@ -25,6 +25,8 @@ def show_evaluation(screen: Screen, found: Evaluation, *, full: bool = False) ->
     _summary(screen, found)
     _counts(screen, found.arms)
     _items(screen, found.arms)
+    if found.second_judge:
+        _second(screen, found.arms, found.second_judge)
     if full:
         _groups(screen, found.arms[_MAIN])
         _curves(screen, found.arms[_MAIN])
@@ -40,10 +42,11 @@ def _line(screen: Screen, text: str, style: str = "") -> None:
 
 
 def _table(screen: Screen, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> None:
-    """The first column is text, the others are numbers. Names come from users: no cell is read as markup."""
-    table = Table(title=Text(plain(title), style="table.title"), caption=caption or None)
+    """The first column is text, the others are numbers, of which no digit is cut off. No cell is read as markup."""
+    padding = (0, 1) if screen.out.width >= _NARROW else 0
+    table = Table(title=Text(plain(title), style="table.title"), caption=caption or None, padding=padding)
     for at, column in enumerate(columns):
-        table.add_column(Text(plain(column)), justify="right" if at else "left")
+        table.add_column(Text(plain(column)), justify="right" if at else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     screen.out.print(table)
@@ -55,26 +58,30 @@ def _table(screen: Screen, title: str, columns: Sequence[str], rows: Sequence[Se
 def _summary(screen: Screen, found: Evaluation) -> None:
     arms = list(found.arms.values())
     rows = [(words, *cells) for words, cells in _rows(arms)]
+    caption = (
+        "Positive: pass. 95 % intervals: Wilson, Clopper-Pearson from sensitivity to NPV, by child a bootstrap "
+        f"of {counted(found.arms[_MAIN].by_child.children, 'child', 'children')}"
+    )
     mark = f" ({DEMONSTRATION})" if found.demonstration else ""
-    _table(screen, f"Evaluation of {found.run}{mark}", ("", *found.arms), rows, _CAPTION)
+    _table(screen, f"Evaluation of {found.run}{mark}", ("", *found.arms), rows, caption)
 
 
 def _rows(arms: Sequence[Arm]) -> Iterator[tuple[str, list[str]]]:
     yield "accuracy", [_estimate(a.accuracy) for a in arms]
-    yield "  resampling children", [_estimate(a.by_child.accuracy) for a in arms]
-    yield "  always the commoner outcome", [number(a.overall.majority, 3) for a in arms]
-    yield "  share of pass (base rate)", [number(a.overall.base_rate, 3) for a in arms]
-    yield "accuracy where decided", [_estimate(a.overall.accuracy_decided) for a in arms]
+    yield "  by child", [_estimate(a.by_child.accuracy) for a in arms]
+    yield "  majority baseline", [number(a.overall.majority, 3) for a in arms]
+    yield "  base rate of pass", [number(a.overall.base_rate, 3) for a in arms]
+    yield "accuracy if decided", [_estimate(a.overall.accuracy_decided) for a in arms]
     yield "balanced accuracy", [_estimate(a.overall.balanced_accuracy) for a in arms]
     yield "sensitivity (pass)", [_estimate(a.overall.sensitivity) for a in arms]
     yield "specificity (fail)", [_estimate(a.overall.specificity) for a in arms]
     yield "PPV", [_estimate(a.overall.ppv) for a in arms]
     yield "NPV", [_estimate(a.overall.npv) for a in arms]
-    yield "abstains on unrelated pairs", [_estimate(a.abstention) for a in arms]
+    yield "abstains, unrelated", [_estimate(a.abstention) for a in arms]
     yield "relevant", [_estimate(a.relevance) for a in arms]
     if any(a.truth for a in arms):
         yield "true of the clip", [_estimate(a.truth) if a.truth else "" for a in arms]
-    yield "items with recall > 0.5", [f"{a.items_recall_above_half} of {len(a.items)}" for a in arms]
+    yield "items, recall > 0.5", [f"{a.items_recall_above_half} of {len(a.items)}" for a in arms]
     yield "tokens a description", [number(a.length_tokens, 1) for a in arms]
 
 
@@ -99,6 +106,15 @@ def _items(screen: Screen, arms: Mapping[ArmName, Arm]) -> None:
     _table(screen, "Recall / precision of pass by item", ("item", "pass + fail", *arms), rows, caption)
 
 
+def _second(screen: Screen, arms: Mapping[ArmName, Arm], second: SecondJudge) -> None:
+    rows = []
+    for name, arm in second.arms.items():
+        kappa = f"{arm.kappa:.2f}" if arm.kappa is not None else f"n/a: {arm.kappa_reason}"
+        rows.append((name, _estimate(arm.agreement), kappa, _estimate(arm.accuracy), _estimate(arms[name].accuracy)))
+    columns = ("", "same decision", "kappa", "accuracy by it", "by the first")
+    _table(screen, f"The same descriptions, decided by {second.judge.id}", columns, rows)
+
+
 def _groups(screen: Screen, arm: Arm) -> None:
     for name, groups in arm.strata.items():
         _table(screen, f"By {name}, {_MAIN}", ("", *_GROUP_COLUMNS), [(g, *_group(f)) for g, f in groups.items()])
@@ -106,7 +122,7 @@ def _groups(screen: Screen, arm: Arm) -> None:
     _table(screen, f"Items by sex, {_MAIN}", ("item", "", *_GROUP_COLUMNS), rows)
 
 
-_GROUP_COLUMNS = ("pass + fail", "accuracy", "commoner", "recall", "precision")
+_GROUP_COLUMNS = ("pass + fail", "accuracy", "majority", "recall", "precision")
 
 
 def _group(f: Figures) -> tuple[str, ...]:
@@ -118,9 +134,11 @@ def _group(f: Figures) -> tuple[str, ...]:
 
 
 def _curves(screen: Screen, arm: Arm) -> None:
-    shown = [c for c in arm.coverage if c.band in _SHOWN_BANDS]
-    rows = [(f"{c.band:.1f}", str(c.decided), f"{c.coverage:.2f}", number(c.risk, 2)) for c in shown]
-    _table(screen, f"Risk against coverage, {_MAIN}", ("unsure band", "decided", "coverage", "wrong of these"), rows)
+    steps = zip((None, *arm.coverage), arm.coverage, strict=False)
+    shown = [c for before, c in steps if before is None or before.decided != c.decided]
+    rows = [(f"{c.band:g}", str(c.decided), f"{c.coverage:.2f}", number(c.risk, 2)) for c in shown]
+    columns = ("unsure band", "decided", "coverage", "wrong of these")
+    _table(screen, f"Risk against coverage, {_MAIN}", columns, rows, "wider bands from which on fewer are decided")
     c = arm.calibration
     brier = f"Brier score {c.brier:.3f} of {counted(c.n, 'pair')}" if c.brier is not None else f"n/a: {c.reason}"
     bins = [b for b in c.bins if b.n]
@@ -137,8 +155,6 @@ def _sentences(found: Evaluation) -> Iterator[str]:
     if found.ablation:
         a = found.ablation
         yield f"ablated: {a.run}, rewarded for {', '.join(a.terms)}; {_MAIN}: {', '.join(a.adapted_terms)}"
-    if found.second_judge:
-        yield from _second(found.second_judge)
     yield _flow(found.flow)
 
 
@@ -153,25 +169,15 @@ def _compared(c: Comparison) -> str:
     )
 
 
-def _second(second: SecondJudge) -> Iterator[str]:
-    for name, arm in second.arms.items():
-        kappa = f"kappa {arm.kappa:.2f}" if arm.kappa is not None else f"kappa n/a ({arm.kappa_reason})"
-        agreed = f"decides {_estimate(arm.agreement)} of {name} alike, {kappa}"
-        yield f"second judge {second.judge.id}: {agreed}; accuracy by it {_estimate(arm.accuracy)}"
-
-
 def _flow(f: Flow) -> str:
-    """Where the rows went, in one line."""
-    out = [f"{f.no_outcome} without outcome"] * bool(f.no_outcome) + [f"{counted(f.repeated, 'repeat')}"] * bool(f.repeated)
-    left = f", left out {' and '.join(out)}" if out else ""
-    tested = f"{f.test} test: {f.unreadable_matched} unreadable, {f.test_pairs} assessed"
-    decided = "; ".join(f"{arm} {_kinds(counts)}" for arm, counts in f.decisions.items())
-    sides = f"{f.train} train, {f.validation} validation, {tested}"
-    return f"flow: {counted(f.rows, 'row')}{left}; {sides} and {counted(f.unrelated_pairs, 'unrelated pair')}; {decided}"
-
-
-def _kinds(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in counts.items())
+    """Where the rows went, in one line; what was decided stands in the table."""
+    left = f"{f.no_outcome} without outcome and {counted(f.repeated, 'repeat')} left out"
+    sides = f"{counted(f.records, 'record')}: {f.train} train, {f.validation} validation, {f.test} test"
+    tested = f"{f.test_pairs} assessed, {f.unreadable_matched} unreadable"
+    unrelated = (
+        f"{counted(f.unrelated_pairs, 'unrelated pair')} assessed, {f.unreadable_pairs - f.unreadable_matched} unreadable"
+    )
+    return f"flow: {counted(f.rows, 'row')}, {left}; {sides}; of these {tested}; {unrelated}"
 
 
 def _cautions(found: Evaluation) -> Iterator[str]:
@@ -192,10 +198,11 @@ def _cautions(found: Evaluation) -> Iterator[str]:
 
 
 def _estimate(e: Estimate) -> str:
-    """`0.833 (0.55-0.95)`; without an interval the value alone."""
+    """`0.833 (.55-.95)`; without an interval the value alone."""
     if e.value is None:
         return f"n/a: {e.reason}"
-    return f"{e.value:.3f}" if e.low is None else f"{e.value:.3f} ({e.low:.2f}-{e.high:.2f})"
+    short = lambda bound: f"{bound:.2f}".removeprefix("0")
+    return f"{e.value:.3f}" if e.low is None else f"{e.value:.3f} ({short(e.low)}-{short(e.high)})"
 
 
 def _change(e: Estimate) -> str:

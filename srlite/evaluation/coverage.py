@@ -16,8 +16,8 @@ from srlite.evaluation.document import ArmName, Bin, Calibration, Case, Covered,
 from srlite.judge.decision import DECISION_QUESTIONS, decide
 from srlite.types import Decision, Verdict
 
-BANDS = tuple(step / 50 for step in range(26))
-"""Half widths of the unsure band: 0 to 0.5 in steps of 0.02."""
+BANDS = (*(step / 50 for step in range(25)), 0.49, 0.495, 0.499, 0.5)
+"""Half widths of the unsure band: 0 to 0.48 in steps of 0.02, then finer: most probabilities of a judge are close to 0 or 1."""
 EDGES = tuple(step / 10 for step in range(11))
 """Of the bins of p(met): ten of equal width, each above its lower edge and up to its upper one; the first holds 0, too."""
 
