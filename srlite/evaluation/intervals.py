@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from srlite.evaluation.document import Estimate
@@ -51,7 +52,13 @@ def mean_of_two(one: Estimate, other: Estimate) -> Estimate:
 def _estimate(hits: int, n: int, of: str, method: Literal["wilson", "exact"]) -> Estimate:
     if not n:
         return Estimate(value=None, n=0, reason=f"no {of}")
+    low, high = _interval(hits, n, method)
+    return Estimate(value=hits / n, low=low, high=high, n=n)
+
+
+@lru_cache(65536)  # groups are small: the same few counts come again in every item, sex and arm
+def _interval(hits: int, n: int, method: Literal["wilson", "exact"]) -> tuple[float, float]:
     from scipy.stats import binomtest
 
-    interval = binomtest(hits, n).proportion_ci(confidence_level=CONFIDENCE, method=method)
-    return Estimate(value=hits / n, low=float(interval.low), high=float(interval.high), n=n)
+    found = binomtest(hits, n).proportion_ci(confidence_level=CONFIDENCE, method=method)
+    return float(found.low), float(found.high)
