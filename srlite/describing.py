@@ -15,7 +15,7 @@ from srlite.judge.client import Request
 from srlite.judge.decision import decide
 from srlite.judge.questions import QUESTIONS
 from srlite.sizing import longest_request
-from srlite.types import Decision, Frames, Pair, Rollout, Verdicts
+from srlite.types import Decision, Frames, Item, Pair, Rollout, Verdicts
 from srlite.workbench import Workbench
 
 ALL_QUESTIONS = tuple(q.id for q in QUESTIONS)
@@ -104,13 +104,17 @@ def describe(bench: Workbench, pair: Pair, text: str) -> Described:
 
 
 def describe_all(
-    bench: Workbench, pairs: Sequence[Pair], *, tick: Callable[[int, int], None]
+    bench: Workbench,
+    pairs: Sequence[Pair],
+    *,
+    tick: Callable[[int, int], None],
+    prompt: Callable[[Item, float | None], str] = canonical_prompt,
 ) -> tuple[list[Described], list[tuple[Pair, InputError]]]:
-    """Each pair described under the canonical prompt, and the pairs whose clip could not be read, with the reason."""
+    """Each pair described under `prompt` (item, age in months), and the pairs whose clip could not be read, with the reason."""
     described, unreadable = [], []
     for done, pair in enumerate(pairs, start=1):
         try:
-            described.append(describe(bench, pair, canonical_prompt(bench.catalogue[pair.item], pair.age_months)))
+            described.append(describe(bench, pair, prompt(bench.catalogue[pair.item], pair.age_months)))
         except InputError as error:
             unreadable.append((pair, error))
         tick(done, len(pairs))
@@ -118,14 +122,20 @@ def describe_all(
 
 
 def judged(bench: Workbench, described: Sequence[Described]) -> list[Decided]:
-    """All six verdicts and the decision for each description, in the order given; the judge's turn.
+    """All six verdicts and the decision for each description, in the order given; the judge's turn."""
+    found = verdicts_of(bench, [(d.pair.item, d.description) for d in described])
+    return [Decided(d.pair, d.description, d.tokens, v, decide(v)) for d, v in zip(described, found, strict=True)]
+
+
+def verdicts_of(bench: Workbench, texts: Sequence[tuple[str, str]]) -> list[Verdicts]:
+    """All six verdicts about each (item code, description), in the order given; the judge's turn.
 
     The judge is asked in portions, those of one item behind one another: its time limit is for one portion.
     """
     found: dict[int, Verdicts] = {}
-    order = sorted(range(len(described)), key=lambda i: described[i].pair.item)
+    order = sorted(range(len(texts)), key=lambda i: texts[i][0])
     with bench.judges_turn():
         for portion in portions(order, PORTION):
-            asked = [Request(bench.catalogue[described[i].pair.item], described[i].description, ALL_QUESTIONS) for i in portion]
+            asked = [Request(bench.catalogue[texts[i][0]], texts[i][1], ALL_QUESTIONS) for i in portion]
             found |= zip(portion, bench.judge.ask(asked), strict=True)
-    return [Decided(d.pair, d.description, d.tokens, found[i], decide(found[i])) for i, d in enumerate(described)]
+    return [found[i] for i in range(len(texts))]

@@ -11,16 +11,19 @@ import hashlib
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import tomli_w
+from pydantic import TypeAdapter
 
 from srlite.config import Settings
 from srlite.describing import ALL_QUESTIONS, PORTION
 from srlite.device.halving import portions
 from srlite.errors import InputError, ModelError
-from srlite.evaluation.metrics import Proportion, proportion
+from srlite.evaluation.document import Estimate
+from srlite.evaluation.intervals import proportion
+from srlite.evaluation.second import kappa
 from srlite.files import write_private
 from srlite.judge.client import Judge, JudgeSettings, Request
 from srlite.judge.decision import decide
@@ -50,9 +53,9 @@ class QuestionCheck:
     fn: int
     fp: int
     tn: int
-    agreement: Proportion
-    sensitivity: Proportion
-    specificity: Proportion
+    agreement: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
     kappa: float | None
     """Cohen's; None where the people, or the judge, gave one answer only: then there is nothing to agree beyond chance."""
     swapped: float
@@ -69,8 +72,8 @@ class JudgeCheck:
     demonstration: bool
     labels: int
     questions: Mapping[str, QuestionCheck]
-    decisions: Proportion
-    steady: Proportion
+    decisions: Estimate
+    steady: Estimate
     canaries: str | None
     """What the judge says wrongly of the canaries; None when it knows them."""
     tokens_per_s: float
@@ -213,12 +216,10 @@ def _question(
 
 
 def _kappa(scored: Sequence[tuple[bool, bool]]) -> float | None:
-    persons, judges = {p for p, _ in scored}, {j for _, j in scored}
-    if len(persons) < 2 or len(judges) < 2:
+    persons, judges = [str(p) for p, _ in scored], [str(j) for _, j in scored]
+    if len(set(persons)) < 2 or len(set(judges)) < 2:
         return None
-    from sklearn.metrics import cohen_kappa_score
-
-    return float(cohen_kappa_score(*zip(*scored, strict=True)))
+    return kappa(persons, judges)[0]
 
 
 def _decision(label: Label) -> Decision | None:
@@ -241,6 +242,6 @@ def _canaries(judge: Judge) -> str | None:
 
 def judge_check_json(check: JudgeCheck) -> dict[str, object]:
     """The document of schema srlite.judge_check/1."""
-    document = asdict(check)
+    document = TypeAdapter(JudgeCheck).dump_python(check, mode="json")
     model = {"id": document.pop("judge"), "sha256": document.pop("sha256")}
     return {"schema": "srlite.judge_check/1", "judge": model, **document, "fit": not check.unfit, "unfit": list(check.unfit)}

@@ -157,3 +157,21 @@ def open_workbench(
         )
         features = FeatureStore(kept / "features", max_bytes=int(settings.cache.features_gb * 1e9))
         yield Workbench(settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model, budget)
+
+
+@contextmanager
+def with_judge(bench: Workbench, name: str) -> Iterator[Workbench]:
+    """The workbench with another judge, whose process begins after that of its own has ended (it starts again when asked).
+
+    Thresholds of single questions are those of one judge: the other one goes by `judge.threshold`. Raises ModelError.
+    """
+    model, s = find_judge(name), bench.settings
+    models, judging = s.models.model_copy(update={"judge": name}), s.judge.model_copy(update={"thresholds": {}})
+    settings = s.model_copy(update={"models": models, "judge": judging})
+    budget = _budget(settings, bench.catalogue) if bench.on_card else None
+    bench.judge.close()
+    with (
+        VerdictCache(private_folder(cache_folder()) / "verdicts.sqlite", _BUSY_TIMEOUT_S) as cache,
+        Judge(judge_settings(settings, model, bench.descriptor.device.type), cache) as judge,
+    ):
+        yield replace(bench, settings=settings, judge=judge, judge_model=model, budget=budget)

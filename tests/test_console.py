@@ -47,19 +47,6 @@ def test_a_missing_decision_is_said_not_guessed(capsys, monkeypatch):
     assert "no decision (unscored)" in text and "demonstration model" in text and "not a diagnostic device" in text
 
 
-def test_an_item_code_that_looks_like_markup_is_a_code(capsys):
-    figures = {"recall": None, "precision": 1.0}
-    arm = {
-        "accuracy": {"value": None, "low": None, "high": None, "n": 0},
-        "items": {"[/b]": figures},
-        "items_recall_above_half": 0,
-        "length_tokens": None,
-    }
-    Screen().evaluation({"demonstration": False, "arms": {"adapted": arm}})
-    text = shown(capsys)
-    assert "[/b]" in text and "n/a" in text
-
-
 FIGURES = dict.fromkeys(("outcome", "unrelated", "relevance", "quality", "kl", "validation", "sample_tokens_per_s")) | {
     "round": 2,
     "slice": 3,

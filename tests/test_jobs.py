@@ -106,7 +106,7 @@ def test_ended_and_resumed_is_the_same_to_the_bit(data, trained, tmp_path, home,
 
 
 def test_evaluate_puts_base_beside_adapted(data, trained):
-    found = srlite.evaluate(data / "items.csv", data / "videos", run=trained, compare_base=True)
+    found = srlite.evaluate(data / "items.csv", data / "videos", run=trained, compare=["base"])
     document = json.loads((trained / "evaluation.json").read_text())
     assert document["schema"] == "srlite.evaluation/1" and document["demonstration"] is True
     assert set(document["arms"]) == {"base", "adapted"} == set(found.arms)

@@ -24,6 +24,8 @@ OWNERS = {
     "av": {"video", "demo"},
     "typer": {"cli"},
     "rich": {"console"},
+    "scipy": {"evaluation"},
+    "sklearn": {"evaluation"},
 }
 # A room imports rooms of lower levels only (and itself); `demo.make` may use everything.
 LEVELS = {

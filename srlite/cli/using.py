@@ -61,7 +61,19 @@ def evaluate(
     videos: Videos,
     run: RunDir = None,
     catalogue: CatalogueFile = None,
-    compare: Annotated[str | None, typer.Option(help="base: the same descriptor without its adapter, beside it.")] = None,
+    compare: Annotated[
+        str,
+        typer.Option(help="Also without the adapter: base, and generic (the prompt of the domain only).", show_default=False),
+    ] = "",
+    ablate: Annotated[
+        Path | None,
+        typer.Option(help="Another run with the same test part, to compare with; trained with fewer reward terms, say."),
+    ] = None,
+    second_judge: Annotated[
+        str | None,
+        typer.Option(help="Let another judge decide the same descriptions: a name of `srlite models list`, or a file."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Also by sex, age and domain, and how far the judge is sure.")] = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -69,9 +81,8 @@ def evaluate(
     screen,
 ) -> None:
     """Measure a run on its test part: accuracy, recall and precision by item, abstention on unrelated pairs."""
-    if compare not in (None, "base"):
-        raise UsageError(f"--compare {compare} is not built yet", remedy="Use --compare base.")
     quiet_libraries()
+    from srlite.console.evaluation import show_evaluation
     from srlite.evaluation.protocol import evaluate as evaluate_run
     from srlite.evaluation.protocol import evaluation_json
     from srlite.training.run import newest_finished
@@ -83,15 +94,16 @@ def evaluate(
             videos,
             run=folder,
             catalogue=catalogue,
-            compare_base=compare == "base",
+            compare=[name.strip() for name in compare.split(",") if name.strip()],
+            ablate=ablate,
+            second_judge=second_judge,
             tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total),
         )
-    document = evaluation_json(found)
-    screen.json(document) if json else screen.evaluation(document)
-    if document["unreadable"]:
-        for line in document["unreadable"]:
+    screen.json(evaluation_json(found)) if json else show_evaluation(screen, found, full=full)
+    if found.unreadable:
+        for line in found.unreadable:
             screen.say(line)
-        raise Findings(f"{len(document['unreadable'])} test pairs could not be read", remedy="The reasons stand above.")
+        raise Findings(f"{len(found.unreadable)} test pairs could not be read", remedy="The reasons stand above.")
 
 
 @guarded

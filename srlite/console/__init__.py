@@ -97,43 +97,6 @@ class Screen:
         title = plain(Path(str(document["clip"]["path"])).name) + _mark(document)
         self.out.print(Panel(Group(*lines), title=Text(title), width=min(100, self.out.width)))
 
-    def evaluation(self, document: Mapping) -> None:
-        """Arms side by side, then item by item."""
-        arms, title = (
-            document["arms"],
-            "Evaluation" + _mark(document),
-        )
-        table = Table(title=title, caption="95 % Wilson intervals; positive class: pass")
-        table.add_column("")
-        for arm in arms:
-            table.add_column(arm, justify="right")
-        for label, name in (
-            ("accuracy", "accuracy"),
-            ("abstains on unrelated pairs", "abstention"),
-            ("relevant", "relevance"),
-            ("true of the clip", "truth"),
-        ):
-            if all(name in figures for figures in arms.values()):
-                table.add_row(label, *(_interval(figures[name]) for figures in arms.values()))
-        table.add_row(
-            "items with recall > 0.5",
-            *(f"{a['items_recall_above_half']} of {len(a['items'])}" for a in arms.values()),
-        )
-        table.add_row("tokens a description", *(_number(a["length_tokens"], 1) for a in arms.values()))
-        self.out.print(table)
-        self._items(arms)
-
-    def _items(self, arms: Mapping) -> None:
-        table = Table(title="Recall and precision by item", caption="n/a: no such cases in the test part")
-        table.add_column("item")
-        for arm in arms:
-            table.add_column(f"{arm}\nrecall", justify="right")
-            table.add_column("precision", justify="right")
-        for code in next(iter(arms.values()))["items"]:
-            cells = [_number(a["items"][code][f], 2) for a in arms.values() for f in ("recall", "precision")]
-            table.add_row(Text(plain(code)), *cells)
-        self.out.print(table)
-
     # ---- check ------------------------------------------------------------------------------------------------------
 
     def check(self, document: Mapping, *, everything: bool) -> None:
@@ -166,7 +129,7 @@ class Screen:
         self.table(
             f"{title}: {counted(document['labels'], 'description')}",
             ("question", "kappa", "agreement", "yes found", "no found"),
-            [(name, _number(q["kappa"], 2), *(_share_of(q[s]) for s in _AGREEMENT)) for name, q in questions],
+            [(name, number(q["kappa"], 2), *(_share_of(q[s]) for s in _AGREEMENT)) for name, q in questions],
         )
         self.table(
             "Answers that are unscored, or change with the words",
@@ -242,9 +205,9 @@ def _mark(document: Mapping) -> str:
     return f" ({DEMONSTRATION})" if document["demonstration"] else ""
 
 
-def counted(number: int, what: str) -> str:
-    """`1 clip`, `2 clips`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """`1 clip`, `2 clips`. several: another plural than with an s."""
+    return f"{number} {what if number == 1 else several or what + 's'}"
 
 
 _AGREEMENT = ("agreement", "sensitivity", "specificity")
@@ -272,14 +235,14 @@ def _clip_words(info: Mapping) -> str:
         f"{info['codec']} {info['width']}x{info['height']}",
         "HDR" if info["hdr"] else "",
         f"turned {info['rotation']}°" if info["rotation"] else "",
-        f"{_number(info['fps'], 2)} fps" + (" (varies)" if info["variable"] else ""),
+        f"{number(info['fps'], 2)} fps" + (" (varies)" if info["variable"] else ""),
         f"{info['duration_s']:.1f} s",
         f"{info['frames']}{declared} frames",
     ]
     return ", ".join(part for part in parts if part)
 
 
-def _number(value: float | None, digits: int) -> str:
+def number(value: float | None, digits: int) -> str:
     return "n/a" if value is None else f"{value:.{digits}f}"
 
 
@@ -329,11 +292,11 @@ class Bar:
 
 def _slice_line(f: Mapping, left_s: float) -> str:
     """The figures of a finished slice."""
-    parts = [f"round {f['round']} slice {f['slice']}", f"reward {_number(f['reward'], 2)}"]
-    parts += [f"{name} {_number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")]
+    parts = [f"round {f['round']} slice {f['slice']}", f"reward {number(f['reward'], 2)}"]
+    parts += [f"{name} {number(f[name], 2)}" for name in ("outcome", "unrelated", "relevance", "quality")]
     parts += [
         f"no signal {f['zero_signal_share']:.0%}",
-        f"KL {_number(f['kl'], 3)}",
+        f"KL {number(f['kl'], 3)}",
         f"{f['length_tokens']:.0f} tokens",
         f"cache hits {f['cache_hits']}",
     ]

@@ -17,12 +17,14 @@ from pathlib import Path
 
 from srlite.assessing import Failed, assess, assessment_json
 from srlite.console import DEMONSTRATION, Screen
+from srlite.console.evaluation import show_evaluation
 from srlite.demo.clips import write_dataset
 from srlite.demo.world import ITEMS, clinic
-from srlite.describing import Decided
 from srlite.errors import SrliteError, UsageError
 from srlite.escape import plain
-from srlite.evaluation.protocol import Evaluation, evaluate, evaluation_json
+from srlite.evaluation.document import Case, Evaluation
+from srlite.evaluation.figures import right
+from srlite.evaluation.protocol import evaluate, evaluation_json
 from srlite.training.job import train
 
 FIRST_WORLD = 20
@@ -52,8 +54,7 @@ class Chosen:
     """A test clip worth looking at, and why."""
 
     why: str
-    before: Decided
-    after: Decided
+    case: Case
 
 
 def tell_story(folder: Path, *, seed: int, screen: Screen, show: bool) -> dict[str, object]:
@@ -72,7 +73,7 @@ def tell_story(folder: Path, *, seed: int, screen: Screen, show: bool) -> dict[s
             items_csv,
             videos,
             run=run,
-            compare_base=True,
+            compare=("base",),
             tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total),
         )
         screen.say(f"3  evaluated: {run / 'evaluation.json'} ({_minutes(began)})")
@@ -89,16 +90,16 @@ def tell_story(folder: Path, *, seed: int, screen: Screen, show: bool) -> dict[s
         "assessments": [
             {
                 "why": c.why,
-                "outcome": c.after.pair.outcome,
-                "before": c.before.description,
-                "before_decision": c.before.decision,
+                "outcome": c.case.outcome,
+                "before": c.case.arms["base"].description,
+                "before_decision": c.case.arms["base"].decision,
                 "assessment": a,
             }
             for c, a in zip(chosen, assessments, strict=True)
         ],
     }
     if show:
-        _show(document, screen)
+        _show(document, found, screen)
     return document
 
 
@@ -110,18 +111,17 @@ def _render(folder: Path, seed: int, bar) -> Path:
 
 def _chosen(found: Evaluation) -> list[Chosen]:
     """Three kinds of clip; fewer where the test part has none of a kind."""
-    pairs = list(zip(found.arms["base"].decided, found.arms["adapted"].decided, strict=True))
-    right = lambda d: d.decision == (d.pair.outcome or "unable_to_assess")  # noqa: E731
     kinds = (
-        ("wrong before, right after", lambda b, a: a.pair.matched and not right(b) and right(a)),
-        ("right before and after", lambda b, a: a.pair.matched and right(b) and right(a)),
+        ("wrong before, right after", lambda c: c.matched and not right(c, "base")),
+        ("right before and after", lambda c: c.matched and right(c, "base")),
         (
             "an unrelated item: asserted before, abstained after",
-            lambda b, a: not a.pair.matched and b.decision in ("pass", "fail") and right(a),
+            lambda c: not c.matched and c.arms["base"].decision in ("pass", "fail"),
         ),
     )
-    firsts = [(why, next((p for p in pairs if test(*p)), None)) for why, test in kinds]
-    return [Chosen(why, *pair) for why, pair in firsts if pair]
+    mended = [c for c in found.cases if c.unreadable is None and right(c, "adapted")]
+    firsts = [(why, next(filter(test, mended), None)) for why, test in kinds]
+    return [Chosen(why, case) for why, case in firsts if case]
 
 
 def _assess(chosen: Sequence[Chosen], videos: Path, run: Path) -> list[dict[str, object]]:
@@ -130,10 +130,10 @@ def _assess(chosen: Sequence[Chosen], videos: Path, run: Path) -> list[dict[str,
         found = next(
             iter(
                 assess(
-                    [videos / c.after.pair.clip],
-                    c.after.pair.item,
+                    [videos / c.case.clip],
+                    c.case.item,
                     run=run,
-                    age_months=c.after.pair.age_months,
+                    age_months=c.case.age_months,
                 )
             )
         )
@@ -143,14 +143,14 @@ def _assess(chosen: Sequence[Chosen], videos: Path, run: Path) -> list[dict[str,
     return out
 
 
-def _show(document: dict, screen: Screen) -> None:
+def _show(document: dict, found: Evaluation, screen: Screen) -> None:
     for entry in document["assessments"]:
         outcome = f"the clinician's outcome: {entry['outcome']}" if entry["outcome"] else "the clip is about another item"
         before = entry["before_decision"] or "no decision"
         screen.out.print(plain(f"\n{entry['why']}; {outcome}"), markup=False)
         screen.out.print(plain(f"before training ({before}): {entry['before']}"), markup=False)
         screen.assessment(entry["assessment"])
-    screen.evaluation(document["evaluation"])
+    show_evaluation(screen, found)
     folder = document["folder"]
     screen.table(
         f"Where things are ({DEMONSTRATION})",

@@ -24,7 +24,8 @@ from srlite.types import Answer, Decision, Outcome, Sex
 
 SCHEMA = "srlite.evaluation/1"
 ArmName = str
-"""generic: the base under a broad prompt of the item's domain; base: without the adapter; adapted: with it."""
+"""generic: the base under a broad prompt of the item's domain; base: without the adapter; ablated: with another run's;
+adapted: with this run's."""
 
 
 class Part(BaseModel):
@@ -52,14 +53,23 @@ class Judged(Part):
     mass: float
 
 
+class Opinion(Part):
+    """What another judge made of a description."""
+
+    decision: Decision | None
+    verdicts: Mapping[str, Judged]
+
+
 class Said(Part):
-    """What an arm said of a pair. `true`: whether it is true of the clip, where the demonstration world knows."""
+    """What an arm said of a pair. `true`: whether it is true of the clip, where the demonstration world knows. `second`: the
+    second judge's opinion, where one was asked."""
 
     description: str
     tokens: int
     decision: Decision | None
     verdicts: Mapping[str, Judged]
     true: bool | None = None
+    second: Opinion | None = None
 
 
 class Case(Part):
@@ -78,6 +88,10 @@ class Case(Part):
     warnings: tuple[str, ...] = ()
     unreadable: str | None = None
     arms: Mapping[ArmName, Said] = Field(default_factory=dict)
+
+    @property
+    def matched(self) -> bool:
+        return self.outcome is not None
 
 
 # ---- figures --------------------------------------------------------------------------------------------------------
@@ -128,7 +142,8 @@ class Figures(Part):
 
 
 class ItemFigures(Part):
-    """An item's counts and figures; `recall` and `precision` of pass, None where undefined."""
+    """An item's counts and figures; `recall` and `precision` of pass, None where undefined. `by_sex`: the same pairs by the
+    child's sex."""
 
     recall: float | None
     precision: float | None
@@ -140,6 +155,7 @@ class ItemFigures(Part):
     unable_fail: int
     unscored: int
     figures: Figures
+    by_sex: Mapping[str, Figures] = Field(default_factory=dict)
 
 
 class Covered(Part):
@@ -152,7 +168,7 @@ class Covered(Part):
 
 
 class Bin(Part):
-    """Pairs whose probability of pass lies in [low, high]: the mean of it, and the share that passed."""
+    """Pairs whose probability of pass lies above low and up to high: the mean of it, and the share that passed."""
 
     low: float
     high: float
@@ -162,7 +178,7 @@ class Bin(Part):
 
 
 class Calibration(Part):
-    """Of p(met) against the outcome, over matched pairs whose evidence suffices."""
+    """Of p(met) against the outcome, over matched pairs whose evidence suffices and is no echo of the criterion."""
 
     brier: float | None
     n: int
@@ -171,9 +187,11 @@ class Calibration(Part):
 
 
 class ByChild(Part):
-    """The same shares with intervals that resample children (bootstrap), since clips of one child are not independent."""
+    """The same shares with intervals that resample children (bootstrap), since clips of one child are not independent.
+    `unnamed`: how many of `children` are clips whose child is not named."""
 
     children: int
+    unnamed: int = 0
     accuracy: Estimate
     sensitivity: Estimate
     specificity: Estimate
@@ -181,7 +199,8 @@ class ByChild(Part):
 
 
 class Arm(Part):
-    """All figures of one arm. `strata`: sex, age, domain -> its groups -> figures."""
+    """All figures of one arm. `strata`: sex, age, domain -> its groups -> figures. `macro_*`: the mean over the n items where
+    it is defined."""
 
     accuracy: Estimate
     abstention: Estimate
@@ -189,6 +208,8 @@ class Arm(Part):
     truth: Estimate | None = None
     length_tokens: float | None
     items_recall_above_half: int
+    macro_recall: Estimate | None = None
+    macro_precision: Estimate | None = None
     items: Mapping[str, ItemFigures]
     overall: Figures
     by_child: ByChild
@@ -199,7 +220,8 @@ class Arm(Part):
 
 class Comparison(Part):
     """Arm `after` beside arm `before` on the same matched pairs; `p`: exact McNemar, two-sided; `difference` of accuracy, its
-    interval from a bootstrap by child. `items_gained`, `items_lost`: recall above one half only after, only before."""
+    interval from a bootstrap by child. `items_gained`, `items_lost`: recall above one half only after, only before. `p_reason`:
+    why there is no p."""
 
     before: ArmName
     after: ArmName
@@ -209,6 +231,7 @@ class Comparison(Part):
     only_after: int
     neither: int
     p: float | None
+    p_reason: str | None = None
     difference: Estimate
     abstention_difference: Estimate
     items_gained: tuple[str, ...]
@@ -217,19 +240,30 @@ class Comparison(Part):
 
 class Flow(Part):
     """Records in -> train, validation, test; the test part -> unreadable or assessed; assessed -> by decision. `no_outcome`:
-    rows left out because the outcome is empty, not among `records`."""
+    rows left out because the outcome is empty, and `repeated`: because they repeat another, neither among `records`.
+    `test_pairs`, `unrelated_pairs`: those assessed; `unreadable_pairs`: of both kinds, `unreadable_matched` of them records."""
 
     records: int
     no_outcome: int
+    repeated: int = 0
     train: int
     validation: int
     test: int
     test_pairs: int
     unrelated_pairs: int
     unreadable_pairs: int
+    unreadable_matched: int = 0
     decisions: Mapping[ArmName, Mapping[str, int]]
     """Arm -> pass, fail, unable_to_assess, unscored -> matched pairs."""
+    unrelated_decisions: Mapping[ArmName, Mapping[str, int]] = Field(default_factory=dict)
+    """The same of unrelated pairs."""
     unscored: Mapping[ArmName, int]
+    """Arm -> pairs of both kinds without a decision."""
+
+    @property
+    def rows(self) -> int:
+        """Of items.csv."""
+        return self.records + self.no_outcome + self.repeated
 
 
 # ---- looked at more closely -----------------------------------------------------------------------------------------
@@ -290,11 +324,20 @@ class SecondArm(Part):
 
 
 class SecondJudge(Part):
-    """Another judge's decisions about the same descriptions."""
+    """Another judge's decisions about the same descriptions. `agreement`, `kappa`: of decisions, pairs of both kinds."""
 
     judge: Named
     arms: Mapping[ArmName, SecondArm]
     warnings: tuple[str, ...]
+
+
+class Ablation(Part):
+    """Arm ablated: the adapter of another run, trained with `terms` of the reward, beside this run's own `adapted_terms`."""
+
+    run: str
+    adapter_sha256: str
+    terms: tuple[str, ...]
+    adapted_terms: tuple[str, ...]
 
 
 # ---- what it was made with ------------------------------------------------------------------------------------------
@@ -320,7 +363,8 @@ class ItemText(Part):
 
 
 class Card(Part):
-    """Models by hash, and every text that was put to them. `settings`: config.toml, without paths."""
+    """Models by hash, and every text that was put to them. `settings`: config.toml, without paths. `steps`: of the optimiser,
+    in the whole run; the adapter may be that of an earlier one."""
 
     descriptor: Named
     adapter: Named
@@ -348,6 +392,7 @@ class Evaluation(Part):
     unreadable: tuple[str, ...] = ()
     audit: Audit | None = None
     second_judge: SecondJudge | None = None
+    ablation: Ablation | None = None
     card: Card
     cases: tuple[Case, ...]
 

@@ -1,48 +1,36 @@
-"""`srlite evaluate`: the test part of a run, with the adapter and, for comparison, without it.
+"""`srlite evaluate`: the test part of a run, described by each arm and decided by the judge.
 
-Every matched test pair is described and decided, and unrelated pairs (half as many) test whether the descriptor abstains. The
-result is written to evaluation.json of the run, schema srlite.evaluation/1.
+Every matched test pair is described and decided, and unrelated pairs (half as many) test whether the descriptor abstains. What
+was said is kept case by case, and every figure follows from the cases. The result stands in evaluation.json of the run, schema
+srlite.evaluation/1 (document.py); it is written before what is asked for besides is begun, and again after each of these.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-from srlite.demo.truth import Scenes, read_scenes, true_of
-from srlite.describing import Decided, describe_all, judged
-from srlite.descriptor.load import adapter_off
-from srlite.errors import InputError
-from srlite.evaluation.metrics import Arm, Proportion, arm_figures
+from srlite.demo.truth import Scenes, read_scenes
+from srlite.errors import InputError, SrliteError
+from srlite.evaluation.arms import ArmPlan, ablated_run, plan_arms
+from srlite.evaluation.card import adapter_sha256, card_of
+from srlite.evaluation.cases import Tick, collect, with_opinions
+from srlite.evaluation.comparison import comparisons
+from srlite.evaluation.document import Ablation, Case, Evaluation, Named
+from srlite.evaluation.figures import Basis, arm_figures
+from srlite.evaluation.flow import flow_of, sums_that_fail
+from srlite.evaluation.second import second_judge_of
 from srlite.files import write_private
-from srlite.records.dataset import read_dataset
+from srlite.judge.header import check_header
+from srlite.models.store import find_judge
+from srlite.records.dataset import Dataset, read_dataset
 from srlite.records.mismatch import matched_pairs, mismatched_pairs
-from srlite.training.run import check_lock, finished_run
+from srlite.records.sides import Split
+from srlite.training.job import how_for
+from srlite.training.run import Run, check_lock, finished_run
 from srlite.training.schedule import seed_of
 from srlite.types import Pair, Record
-from srlite.workbench import Workbench, open_workbench
-
-SCHEMA = "srlite.evaluation/1"
-Tick = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One arm: its figures, and the pairs that could not be read with the reason."""
-
-    arm: Arm
-    decided: tuple[Decided, ...]
-    unreadable: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    run: Path
-    arms: dict[str, Measured]
-    records: int
-    demonstration: bool
+from srlite.workbench import Workbench, open_workbench, with_judge
 
 
 def evaluate(
@@ -51,34 +39,39 @@ def evaluate(
     *,
     run: Path,
     catalogue: Path | None = None,
-    compare_base: bool = False,
+    compare: Sequence[str] = (),
+    ablate: Path | None = None,
+    second_judge: str | None = None,
     tick: Tick = lambda arm, done, total: None,
 ) -> Evaluation:
     """Evaluate a finished run on its test part. `tick(arm, done, total)` is called after each pair.
 
-    Raises InputError when the records are not those of the run or its test part is empty, ModelError for other models.
+    compare: generic, base, adapted: arms beside adapted, which is always there. ablate: another finished run with the same test
+    part, for the arm ablated. second_judge: a name of `srlite models list` or a GGUF file; it decides the same descriptions.
+    Raises InputError when the records are not those of the run, its test part is empty or the other run's is not the same,
+    ModelError for other models, UsageError for an unknown arm.
     """
     folder = finished_run(run)
     data = read_dataset(items_csv, videos, catalogue)
-    split = folder.split(data.records)
-    if not split.test:
-        raise InputError(
-            "the test part of this run is empty",
-            where=str(run),
-            remedy="Train with more children, or with another --split.",
-        )
+    split = _tested(folder, data)
+    ablated = ablated_run(ablate, beside=folder, records=data.records, split=split) if ablate else None
+    arms = plan_arms(folder, compare, ablated)
+    if second_judge:  # before hours go into descriptions
+        model = find_judge(second_judge)
+        check_header(model.path, model.family)
     with open_workbench(folder.settings(), folder.catalogue(), videos=videos, adapter=folder.adapter) as bench:
         check_lock(folder, bench)
         pairs = test_pairs(split.test, data.records, bench)
-        scenes = _scenes(bench, items_csv, pairs)
-        arms = {}
-        if compare_base:
-            with adapter_off(bench.descriptor):
-                arms["base"] = measure(bench, pairs, scenes, tick=lambda d, t: tick("base", d, t))
-        arms["adapted"] = measure(bench, pairs, scenes, tick=lambda d, t: tick("adapted", d, t))
-        found = Evaluation(run, arms, len(data.records), bench.demonstration)
-    write_private(run / "evaluation.json", json.dumps(evaluation_json(found), indent=2, allow_nan=False) + "\n")
+        cases = collect(bench, pairs, arms, _scenes(bench, items_csv, pairs), tick=tick)
+        found = _kept(folder, _evaluation(folder, bench, data, split, cases, arms, ablated))
+        if second_judge:
+            found = _kept(folder, _with_second_opinion(bench, found, second_judge))
     return found
+
+
+def evaluation_json(found: Evaluation) -> dict[str, object]:
+    """The document of schema srlite.evaluation/1, with every case."""
+    return found.model_dump(mode="json", by_alias=True)
 
 
 def test_pairs(test: Sequence[Record], everything: Sequence[Record], bench: Workbench) -> tuple[Pair, ...]:
@@ -99,52 +92,71 @@ def test_pairs(test: Sequence[Record], everything: Sequence[Record], bench: Work
 test_pairs.__test__ = False  # not a test, whatever a test runner thinks of its name
 
 
-def measure(bench: Workbench, pairs: Sequence[Pair], scenes: Scenes, *, tick: Callable[[int, int], None]) -> Measured:
-    """Describe and decide all pairs under the present adapter state."""
-    described, unreadable = describe_all(bench, pairs, tick=tick)
-    decided = judged(bench, described)
-    true = [true_of(scenes, d.pair, d.description) for d in decided] if scenes else None
-    reasons = tuple(f"{pair.clip}: {error.message}" for pair, error in unreadable)
-    return Measured(arm_figures(decided, true), tuple(decided), reasons)
+def _tested(run: Run, data: Dataset) -> Split:
+    """The run's split. Raises InputError when nothing was kept for the test."""
+    split = run.split(data.records)
+    if not split.test:
+        raise InputError(
+            "the test part of this run is empty",
+            where=str(run.folder),
+            remedy="Train with more children, or with another --split.",
+        )
+    return split
+
+
+def _evaluation(
+    run: Run,
+    bench: Workbench,
+    data: Dataset,
+    split: Split,
+    cases: Sequence[Case],
+    arms: Sequence[ArmPlan],
+    ablated: Run | None,
+) -> Evaluation:
+    """Everything that follows from the cases."""
+    names, codes = [arm.name for arm in arms], {r.item for r in data.records}
+    seed = seed_of(bench.settings.seed, "resamples")
+    basis = Basis([bench.catalogue[code] for code in sorted(codes)], bench.judge.settings.thresholds, seed)
+    asked = [bench.catalogue[code] for code in sorted(codes | {c.item for c in cases})]
+    flow = flow_of(data, split, cases, names)
+    if wrong := sums_that_fail(flow):
+        raise SrliteError(f"the counts of this evaluation do not add up: {'; '.join(wrong)}", remedy="Please report this.")
+    return Evaluation(
+        run=run.folder.name,
+        demonstration=bench.demonstration,
+        arms={name: arm_figures(cases, name, basis) for name in names},
+        comparisons=comparisons(cases, names, seed=seed),
+        flow=flow,
+        unreadable=tuple(f"{c.clip}: {c.unreadable}" for c in cases if c.unreadable is not None),
+        ablation=_ablation(run, ablated) if ablated else None,
+        card=card_of(run, bench, asked, how_for(data, bench.settings)),
+        cases=tuple(cases),
+    )
+
+
+def _ablation(run: Run, other: Run) -> Ablation:
+    return Ablation(
+        run=other.folder.name,
+        adapter_sha256=adapter_sha256(other),
+        terms=other.settings().reward.terms,
+        adapted_terms=run.settings().reward.terms,
+    )
+
+
+def _with_second_opinion(bench: Workbench, found: Evaluation, judge: str) -> Evaluation:
+    with with_judge(bench, judge) as other:
+        cases = with_opinions(other, found.cases)
+        named = Named(id=other.judge_model.id, sha256=other.judge.sha256)
+    return found.model_copy(update={"cases": cases, "second_judge": second_judge_of(cases, tuple(found.arms), named)})
+
+
+def _kept(run: Run, found: Evaluation) -> Evaluation:
+    """Written to the run's folder."""
+    write_private(run.folder / "evaluation.json", found.json_text())
+    return found
 
 
 def _scenes(bench: Workbench, items_csv: Path, pairs: Sequence[Pair]) -> Scenes:
     """What the clips show, where they are of the demonstration world; empty where it is not known of all of them."""
     scenes = read_scenes(items_csv) if bench.demonstration else {}
     return scenes if {p.clip for p in pairs} <= set(scenes) else {}
-
-
-def evaluation_json(found: Evaluation) -> dict[str, object]:
-    """The document of schema srlite.evaluation/1."""
-    first = next(iter(found.arms.values()))
-    matched = [d for d in first.decided if d.pair.matched]
-    return {
-        "schema": SCHEMA,
-        "run": found.run.name,
-        "positive_class": "pass",
-        "demonstration": found.demonstration,
-        "arms": {name: _arm_json(m.arm) for name, m in found.arms.items()},
-        "flow": {
-            "records": found.records,
-            "test_pairs": len(matched),
-            "unrelated_pairs": len(first.decided) - len(matched),
-            "unreadable_pairs": len(first.unreadable),
-            "unscored": {name: sum(d.decision is None for d in m.decided) for name, m in found.arms.items()},
-        },
-        "unreadable": list(first.unreadable),
-    }
-
-
-def _arm_json(arm: Arm) -> dict[str, object]:
-    figures = {name: _proportion_json(getattr(arm, name)) for name in ("accuracy", "abstention", "relevance")}
-    if arm.truth is not None:
-        figures["truth"] = _proportion_json(arm.truth)
-    return figures | {
-        "length_tokens": arm.length_tokens,
-        "items_recall_above_half": arm.items_recall_above_half,
-        "items": {code: asdict(f) | {"recall": f.recall, "precision": f.precision} for code, f in arm.items.items()},
-    }
-
-
-def _proportion_json(p: Proportion) -> dict[str, object]:
-    return asdict(p)

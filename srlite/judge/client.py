@@ -86,6 +86,11 @@ class JudgeSettings:
         if min(self.threads, self.n_ctx, self.n_batch) < 1 or self.time_limit_s <= 0 or self.thought < 0:
             raise ValueError(f"judge settings out of range: {self}")
 
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Question id -> least probability of yes that is a yes."""
+        return {question: bands.threshold for question, bands in self.bands.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -16,11 +16,16 @@ BUNDLED_CATALOGUE = Path(__file__).parents[1] / "demo" / "items.toml"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Records whose clips exist under the videos folder, their items, and what the user should be told."""
+    """Records whose clips exist under the videos folder, their items, and what the user should be told.
+
+    no_outcome, repeated: rows that are not among them, because the outcome is empty or they repeat another.
+    """
 
     records: tuple[Record, ...]
     catalogue: Catalogue
     notes: tuple[str, ...]
+    no_outcome: int
+    repeated: int
 
 
 def catalogue_of(path: Path | None) -> Catalogue:
@@ -35,4 +40,5 @@ def read_dataset(items_csv: Path, videos: Path, catalogue: Path | None) -> Datas
     found = read_records(items_csv, catalogue_of(catalogue))
     records, clip_notes = resolve_clips(found.records, videos)
     notes = (*found.notes, *clip_notes, *identical_clips(records, videos))
-    return Dataset(records, found.catalogue, notes)
+    repeated = found.repeated + len(found.records) - len(records)  # two spellings of one clip's name may repeat each other
+    return Dataset(records, found.catalogue, notes, found.no_outcome, repeated)

@@ -45,7 +45,10 @@ _SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class RecordsFile:
-    """`catalogue` is the given one with the item texts of the rows; `notes` are sentences for the user."""
+    """`catalogue` is the given one with the item texts of the rows; `notes` are sentences for the user.
+
+    no_outcome, repeated: rows left out because the outcome is empty, and because they repeat an earlier one.
+    """
 
     path: Path
     records: tuple[Record, ...]
@@ -53,6 +56,8 @@ class RecordsFile:
     notes: tuple[str, ...]
     encoding: str
     separator: str
+    no_outcome: int
+    repeated: int
 
 
 def read_records(path: Path, catalogue: Catalogue) -> RecordsFile:
@@ -76,9 +81,10 @@ def read_records(path: Path, catalogue: Catalogue) -> RecordsFile:
     elif not judged and not problems:
         problems.add(0, "outcome", f"none of the {len(rows)} rows has an outcome")
     problems.raise_if_any()
-    notes = [*table.notes, *_left_out(len(rows) - len(judged), dropped), _outcomes(judged)]
+    no_outcome = len(rows) - len(judged)
+    notes = [*table.notes, *_left_out(no_outcome, dropped), _outcomes(judged)]
     notes += [*_children(records), *dangling(merged)]
-    return RecordsFile(path, records, merged, tuple(notes), table.encoding, table.separator)
+    return RecordsFile(path, records, merged, tuple(notes), table.encoding, table.separator, no_outcome, dropped)
 
 
 def _by_name(table: Table, row: Row) -> Mapping[str, str]:

@@ -23,7 +23,9 @@ from srlite.demo.world import ITEMS, Scene, balanced, clinic
 from srlite.describing import Decided, describe, judged, prepare, sample
 from srlite.descriptor.generate import Ask
 from srlite.descriptor.prompts import canonical_prompt
-from srlite.evaluation.metrics import arm_figures
+from srlite.evaluation.cases import case_of, said_of
+from srlite.evaluation.document import Arm
+from srlite.evaluation.figures import Basis, arm_figures
 from srlite.files import write_private
 from srlite.judge.client import Request
 from srlite.judge.decision import DECISION_QUESTIONS, decide
@@ -79,7 +81,7 @@ def measure(bench: Workbench, scenes: dict[str, Scene], *, sampled: bool) -> dic
     decided = judged(bench, described)
     clear = [d for d in decided if not d.pair.matched or scenes[d.pair.clip].view == "clear"]
     unseen = [d for d in decided if d.pair.matched and scenes[d.pair.clip].view != "clear"]
-    arm = arm_figures(clear, [true_of(scenes, d.pair, d.description) for d in clear])
+    arm = _arm(bench, scenes, clear)
     cells = _cells(clear)
     wrong = sorted(cell for cell, share in cells.items() if share < 0.5)
     figures = {
@@ -99,6 +101,11 @@ def measure(bench: Workbench, scenes: dict[str, Scene], *, sampled: bool) -> dic
     if sampled:
         figures["right_samples_in_wrong_cells"] = {" ".join(c): _right_samples(bench, scenes, c) for c in wrong}
     return figures
+
+
+def _arm(bench: Workbench, scenes: dict[str, Scene], decided: Sequence[Decided]) -> Arm:
+    cases = [case_of(d.pair, None, {"measured": said_of(d, scenes)}) for d in decided]
+    return arm_figures(cases, "measured", Basis(bench.catalogue.entries, bench.judge.settings.thresholds, seed=0))
 
 
 def _cells(decided: Sequence[Decided]) -> dict[tuple[str, str], float]:
