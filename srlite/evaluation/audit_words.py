@@ -1,0 +1,143 @@
+"""What the figures of `--audit` mean, in sentences that claim no more than they carry. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from srlite.evaluation.document import ArmName, AuditedArm, Change, Estimate, Looked, Turned
+
+CHANCE = 0.05
+"""Below this p a difference is called more than chance."""
+MEANING = "That a description changes shows that the pictures matter to it, not that it is right: read it beside the accuracy."
+
+
+def words(
+    arms: Mapping[ArmName, AuditedArm],
+    *,
+    acquired: int | None,
+    lost: int | None,
+    p: float | None,
+    kin: Sequence[tuple[bool, bool]],
+) -> tuple[str, ...]:
+    """kin: of each clip that was shown instead, whether it is certainly of another child, and whether of the same item."""
+    if not any(arm.accuracy.n for arm in arms.values()):
+        return ("There was no matched pair to look at again.",)
+    said = [f"{name}: {sentence}" for name, arm in arms.items() for sentence in _of_arm(arm)]
+    said += [] if acquired is None else [_training(acquired, lost, p)]
+    said += [*_about_the_clips(next(iter(arms.values())), kin), MEANING]
+    return tuple(said)
+
+
+def _of_arm(arm: AuditedArm) -> Iterator[str]:
+    looked, turned = {one.change: one for one in arm.looked}, {one.change: one for one in arm.turned}
+    yield _blank(looked["blank"], turned["blank"])
+    if "other_child" in looked:
+        yield _other_child(looked["other_child"], turned["other_child"])
+    if "reversed" in looked:
+        yield _order(looked)
+    yield from _direction_and_duration(turned)
+    yield _benefit(arm)
+
+
+def _blank(looked: Looked, turned: Turned) -> str:
+    same = _rest(looked.description_changed)
+    opening = f"with a blank clip {_of(same, looked.n)} of the descriptions stay the same, word for word"
+    meant = ": they would be said of any video" if same else ": none is said whatever the video"
+    return f"{opening}{meant}. {_unable(turned)}"
+
+
+def _unable(turned: Turned) -> str:
+    if not turned.n:
+        return "No decision was right to begin with."
+    unable, others = _hits(turned.as_it_should), _rest(turned.as_it_should)
+    said = f"Of the {turned.n} right decisions {unable} turn into unable to assess, as they should where nothing is to be seen"
+    return f"{said}; {others} do not." if others else f"{said}."
+
+
+def _other_child(looked: Looked, turned: Turned) -> str:
+    opening = f"with another clip {_of(_hits(looked.description_changed), looked.n)} of the descriptions change"
+    if not turned.n:
+        return f"{opening}; {turned.as_it_should.reason}."
+    over = _of(_hits(turned.as_it_should), turned.n)
+    return f"{opening}; where it shows the item with the other outcome, {over} of the right decisions go over to that outcome."
+
+
+def _order(looked: Mapping[Change, Looked]) -> str:
+    backward, shuffled = (looked[c].description_changed for c in ("reversed", "shuffled"))
+    changed = f"{_of(_hits(backward), backward.n)} of the descriptions change, shuffled {_of(_hits(shuffled), shuffled.n)}"
+    return f"with the pictures reversed {changed}; the others do not hang on the order of the pictures."
+
+
+def _direction_and_duration(turned: Mapping[Change, Turned]) -> Iterator[str]:
+    backward, short = turned["reversed"], turned["cut"]
+    yield (
+        f"run backward, where direction decides, {_no_longer_passed(backward)}."
+        if backward.n
+        else f"whether direction is seen cannot be told: {backward.as_it_should.reason}."
+    )
+    yield (
+        f"cut below the seconds that the item asks for, {_no_longer_passed(short)}."
+        if short.n
+        else f"whether duration is seen cannot be told: {short.as_it_should.reason}."
+    )
+
+
+def _no_longer_passed(turned: Turned) -> str:
+    passes = f"{_of(_hits(turned.as_it_should), turned.n)} of the right passes ({', '.join(turned.items)})"
+    others = _rest(turned.as_it_should)
+    return f"{passes} turn into fail or unable to assess, as they should" + (f"; {others} do not" if others else "")
+
+
+def _benefit(arm: AuditedArm) -> str:
+    b = arm.benefit
+    helped = f"the video helps in {_of(b.helped, b.n)} of the pairs (right with it, wrong with a blank clip)"
+    rest = b.n - b.helped - b.hurt
+    return f"{helped} and hurts in {b.hurt}; in the other {rest} the decision is as right or as wrong without it."
+
+
+def _training(acquired: int, lost: int, p: float | None) -> str:
+    opening = f"After training the video helps in {_pairs(acquired)} where it did not before, and no longer in {lost}"
+    if p is None:
+        return f"{opening}: there is no difference to test."
+    chance = "more than chance explains" if p < CHANCE else "chance alone may explain the difference"
+    return f"{opening} (exact McNemar, p = {p:.2g}): {chance}."
+
+
+def _about_the_clips(arm: AuditedArm, kin: Sequence[tuple[bool, bool]]) -> Iterator[str]:
+    """Which clips were shown instead, which pairs were left out of a change, and how far to trust the shares."""
+    n, still = arm.accuracy.n, arm.accuracy.n - max((one.n for one in arm.looked if one.change == "reversed"), default=0)
+    counts = (
+        (kin.count((True, True)), "of another child on the same item"),
+        (kin.count((True, False)), "of another child on another item"),
+        (sum(not other for other, _ in kin), "perhaps of the same child, since there was no other"),
+    )
+    if kin:
+        yield f"The other clip was {', '.join(f'{whose} in {_pairs(count)}' for count, whose in counts if count)}."
+    if n > len(kin):
+        yield f"For {_pairs(n - len(kin))} there was no other clip to show."
+    if still:
+        yield f"The clip of {_pairs(still)} has one picture only: it was not reversed, shuffled or halved."
+    points = f"some {_margin(arm)} points of a hundred (95 %)"
+    yield f"With {_pairs(n)} a share is uncertain by {points}, by more where it is of fewer or a child has several clips."
+
+
+def _margin(arm: AuditedArm) -> int:
+    """Half of the widest interval of the shares of all pairs."""
+    shares = [e for one in arm.looked if one.change == "blank" for e in (one.description_changed, one.accuracy)]
+    return round(max(100 * (e.high - e.low) / 2 for e in shares))
+
+
+def _pairs(count: int) -> str:
+    return f"{count} pair{'' if count == 1 else 's'}"
+
+
+def _of(count: int, n: int) -> str:
+    return f"{count} of {n} ({count / n:.0%})"
+
+
+def _hits(e: Estimate) -> int:
+    return round((e.value or 0) * e.n)
+
+
+def _rest(e: Estimate) -> int:
+    return e.n - _hits(e)
