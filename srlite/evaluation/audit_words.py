@@ -8,6 +8,8 @@ from srlite.evaluation.document import ArmName, AuditedArm, Change, Estimate, Lo
 
 CHANCE = 0.05
 """Below this p a difference is called more than chance."""
+ENOUGH = 10
+"""Of fewer pairs no percentage is told."""
 MEANING = "That a description changes shows that the pictures matter to it, not that it is right: read it beside the accuracy."
 
 
@@ -33,64 +35,59 @@ def _of_arm(arm: AuditedArm) -> Iterator[str]:
     yield _blank(looked["blank"], turned["blank"])
     if "other_child" in looked:
         yield _other_child(looked["other_child"], turned["other_child"])
-    if "reversed" in looked:
-        yield _order(looked)
+    yield from _order(looked)
     yield from _direction_and_duration(turned)
     yield _benefit(arm)
 
 
 def _blank(looked: Looked, turned: Turned) -> str:
     same = _rest(looked.description_changed)
-    opening = f"with a blank clip {_of(same, looked.n)} of the descriptions stay the same, word for word"
-    meant = ": they would be said of any video" if same else ": none is said whatever the video"
-    return f"{opening}{meant}. {_unable(turned)}"
+    opening = f"with a blank clip {_of(same, looked.n)} descriptions stay the same, word for word"
+    meant = ": the same is said where nothing is to be seen. " if same else ". "
+    return f"{opening}{meant}{_unable(turned)}"
 
 
 def _unable(turned: Turned) -> str:
     if not turned.n:
         return "No decision was right to begin with."
-    unable, others = _hits(turned.as_it_should), _rest(turned.as_it_should)
-    said = f"Of the {turned.n} right decisions {unable} turn into unable to assess, as they should where nothing is to be seen"
-    return f"{said}; {others} do not." if others else f"{said}."
+    return f"All {turned.n} right decisions should turn into unable to assess; {_hits(turned.as_it_should) or 'none'} do."
 
 
 def _other_child(looked: Looked, turned: Turned) -> str:
-    opening = f"with another clip {_of(_hits(looked.description_changed), looked.n)} of the descriptions change"
+    opening = f"with another clip {_of(_hits(looked.description_changed), looked.n)} descriptions change"
     if not turned.n:
         return f"{opening}; {turned.as_it_should.reason}."
     over = _of(_hits(turned.as_it_should), turned.n)
-    return f"{opening}; where it shows the item with the other outcome, {over} of the right decisions go over to that outcome."
+    return f"{opening}; where it shows the item with the other outcome, {over} right decisions go over to that outcome."
 
 
-def _order(looked: Mapping[Change, Looked]) -> str:
-    backward, shuffled = (looked[c].description_changed for c in ("reversed", "shuffled"))
-    changed = f"{_of(_hits(backward), backward.n)} of the descriptions change, shuffled {_of(_hits(shuffled), shuffled.n)}"
-    return f"with the pictures reversed {changed}; the others do not hang on the order of the pictures."
+def _order(looked: Mapping[Change, Looked]) -> Iterator[str]:
+    shares = {change: looked[change].description_changed for change in ("reversed", "shuffled") if change in looked}
+    told = [f"{_of(_hits(e), e.n)} with the pictures {change}" for change, e in shares.items()]
+    if told:
+        yield f"descriptions that change: {', '.join(told)}; the others do not hang on the order of the pictures."
 
 
 def _direction_and_duration(turned: Mapping[Change, Turned]) -> Iterator[str]:
-    backward, short = turned["reversed"], turned["cut"]
-    yield (
-        f"run backward, where direction decides, {_no_longer_passed(backward)}."
-        if backward.n
-        else f"whether direction is seen cannot be told: {backward.as_it_should.reason}."
-    )
-    yield (
-        f"cut below the seconds that the item asks for, {_no_longer_passed(short)}."
-        if short.n
-        else f"whether duration is seen cannot be told: {short.as_it_should.reason}."
-    )
+    for change, sense, how in (
+        ("reversed", "direction", "run backward, where direction decides"),
+        ("cut", "duration", "cut below the seconds that the item asks for"),
+    ):
+        found = turned[change]
+        yield (
+            f"{how} ({', '.join(found.items)}), {_no_longer_passed(found)}."
+            if found.n
+            else f"whether {sense} is seen cannot be told: {found.as_it_should.reason}."
+        )
 
 
 def _no_longer_passed(turned: Turned) -> str:
-    passes = f"{_of(_hits(turned.as_it_should), turned.n)} of the right passes ({', '.join(turned.items)})"
-    others = _rest(turned.as_it_should)
-    return f"{passes} turn into fail or unable to assess, as they should" + (f"; {others} do not" if others else "")
+    return f"{_of(_hits(turned.as_it_should), turned.n)} right passes turn into fail or unable to assess, as all of them should"
 
 
 def _benefit(arm: AuditedArm) -> str:
     b = arm.benefit
-    helped = f"the video helps in {_of(b.helped, b.n)} of the pairs (right with it, wrong with a blank clip)"
+    helped = f"the video helps in {_of(b.helped, b.n)} pairs (right with it, wrong with a blank clip)"
     rest = b.n - b.helped - b.hurt
     return f"{helped} and hurts in {b.hurt}; in the other {rest} the decision is as right or as wrong without it."
 
@@ -132,7 +129,8 @@ def _pairs(count: int) -> str:
 
 
 def _of(count: int, n: int) -> str:
-    return f"{count} of {n} ({count / n:.0%})"
+    """With a percentage where there are enough of them for one to mean something."""
+    return f"{count} of {n}" + (f" ({count / n:.0%})" if n >= ENOUGH else "")
 
 
 def _hits(e: Estimate) -> int:

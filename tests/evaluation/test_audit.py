@@ -162,15 +162,24 @@ def test_the_interval_is_wilsons(found):
 
 def test_words_say_the_counts(found):
     words = "\n".join(found.words)
-    assert "base: with a blank clip 2 of 4 (50%) of the descriptions stay the same" in words
-    assert "adapted: with a blank clip 1 of 4 (25%)" in words
-    assert "Of the 3 right decisions 2 turn into unable to assess" in words and "; 1 do not" in words
-    assert "adapted: run backward, where direction decides, 1 of 2 (50%) of the right passes (18_4)" in words
+    assert "base: with a blank clip 2 of 4 descriptions stay the same" in words
+    assert "adapted: with a blank clip 1 of 4" in words
+    assert "All 3 right decisions should turn into unable to assess; 2 do." in words
+    assert "All 2 right decisions should turn into unable to assess; none do." in words
+    assert "adapted: descriptions that change: 2 of 2 with the pictures reversed;" in words
+    assert "adapted: run backward, where direction decides (18_4), 1 of 2 right passes turn" in words
     assert "whether duration is seen cannot be told" in words
-    assert "adapted: the video helps in 2 of 4 (50%)" in words
+    assert "adapted: the video helps in 2 of 4 pairs" in words
     assert "For 4 pairs there was no other clip to show." in words
     assert "The clip of 2 pairs has one picture only" in words
     assert "With 4 pairs a share is uncertain by some 35 points" in words  # 2 of 4: 0.150 to 0.850
+    assert "%)" not in words.replace("(95 %)", "")  # four pairs are too few for percentages
+
+
+def test_of_enough_pairs_a_percentage_is_told():
+    ten = [case(f"{i}", "pass", base=("x", "pass")) for i in range(10)]
+    found = counted(ten, [trial(c, "blank", (UNABLE,), base=("x", "pass")) for c in ten], ["base"])
+    assert "with a blank clip 10 of 10 (100%) descriptions stay the same" in found.words[0]
 
 
 def test_without_pairs_it_says_so():

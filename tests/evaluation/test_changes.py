@@ -91,7 +91,7 @@ def test_a_clip_that_ends_before_the_cut_stays_as_it_is():
 
 
 def test_walking_backward_reversed_is_walking_forward():
-    """In the drawn world a walk is symmetric in time, so the two differ in the swing of the legs and the noise only."""
+    """In the drawn world a walk is symmetric in time, so the two differ in the swing of the legs only."""
     for seed in range(5):
         scenes = [
             draw_action("18_4", outcome, action, draw_child(seed, 3, 18), "clear", random.Random(seed))
@@ -104,4 +104,5 @@ def test_walking_backward_reversed_is_walking_forward():
 
 
 def _apart(one, other):
-    return float(np.abs(one.images.astype(float) - other.images).mean())
+    """Share of the pixels that differ by more than the camera's noise."""
+    return float((np.abs(one.images.astype(int) - other.images).max(-1) > 40).mean())
