@@ -69,16 +69,17 @@ def _order(looked: Mapping[Change, Looked]) -> Iterator[str]:
 
 
 def _direction_and_duration(turned: Mapping[Change, Turned]) -> Iterator[str]:
+    """Half a clip is seldom shorter than its item asks for: it is told of only where it is."""
     for change, sense, how in (
         ("reversed", "direction", "run backward, where direction decides"),
         ("cut", "duration", "cut below the seconds that the item asks for"),
+        ("halved", None, "halved, where that leaves less than the seconds that the item asks for"),
     ):
         found = turned[change]
-        yield (
-            f"{how} ({', '.join(found.items)}), {_no_longer_passed(found)}."
-            if found.n
-            else f"whether {sense} is seen cannot be told: {found.as_it_should.reason}."
-        )
+        if found.n:
+            yield f"{how} ({', '.join(found.items)}), {_no_longer_passed(found)}."
+        elif sense:
+            yield f"whether {sense} is seen cannot be told: {found.as_it_should.reason}."
 
 
 def _no_longer_passed(turned: Turned) -> str:

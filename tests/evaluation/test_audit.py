@@ -176,6 +176,15 @@ def test_words_say_the_counts(found):
     assert "%)" not in words.replace("(95 %)", "")  # four pairs are too few for percentages
 
 
+def test_duration_is_told_of_where_what_is_left_is_too_short():
+    stands = case("s", "pass", "30_1", base=("three seconds", "pass"))
+    trials = [trial(stands, "blank", (UNABLE,), base=("grey", UNABLE))]
+    trials += [trial(stands, change, ("fail", UNABLE), base=("one second", "fail")) for change in ("halved", "cut")]
+    words = "\n".join(counted([stands], trials, ["base"]).words)
+    assert "cut below the seconds that the item asks for (30_1), 1 of 1 right passes turn" in words
+    assert "halved, where that leaves less than the seconds that the item asks for (30_1), 1 of 1" in words
+
+
 def test_of_enough_pairs_a_percentage_is_told():
     ten = [case(f"{i}", "pass", base=("x", "pass")) for i in range(10)]
     found = counted(ten, [trial(c, "blank", (UNABLE,), base=("x", "pass")) for c in ten], ["base"])
