@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from srlite.descriptor.features import Features, tower_at_work
+from srlite.descriptor.features import Features, encode, tower_at_work
 from srlite.descriptor.generate import Ask, sample_groups
 from srlite.descriptor.inputs import Prompt, build_prompt
 from srlite.descriptor.prompts import canonical_prompt
@@ -24,9 +24,9 @@ PORTION = 16
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is worth telling of the clip that was seen, without its pictures."""
+    """What is worth telling of the clip that was seen, without its pictures. `sha256`: None where these were changed."""
 
-    sha256: str
+    sha256: str | None
     duration_s: float
     times_s: tuple[float, ...]
     warnings: tuple[str, ...]
@@ -65,6 +65,12 @@ def put(bench: Workbench, frames: Frames, sha256: str, text: str) -> tuple[Promp
     return prompt, bench.features.features(bench.descriptor, prompt, clip_sha256=sha256)
 
 
+def put_changed(bench: Workbench, frames: Frames, text: str) -> tuple[Prompt, Features]:
+    """The same for frames that are no clip's own: what the tower sees of them is neither looked up nor kept."""
+    prompt = build_prompt(bench.descriptor, frames, text, system=None)
+    return prompt, encode(bench.descriptor, prompt)
+
+
 def look_at_all(bench: Workbench, clips: Sequence[str], *, tick: Callable[[int, int], None]) -> int:
     """Run the vision tower over all clips, so that none runs later; how many are looked at, with their features kept.
 
@@ -91,15 +97,23 @@ def sample(bench: Workbench, asks: Iterable[Ask]) -> list[tuple[Rollout, ...]]:
 
 
 def describe(bench: Workbench, pair: Pair, text: str) -> Described:
-    """The likeliest description of the pair's clip, asked with `text`. Raises InputError when the clip cannot be read.
+    """The likeliest description of the pair's clip, asked with `text`. Raises InputError when the clip cannot be read."""
+    prompt, features, frames, sha256 = prepare(bench, pair.clip, text)
+    return likeliest(bench, pair, prompt, features, seen_of(frames, sha256))
+
+
+def seen_of(frames: Frames, sha256: str | None) -> Seen:
+    return Seen(sha256, frames.duration_s, frames.times_s, frames.warnings)
+
+
+def likeliest(bench: Workbench, pair: Pair, prompt: Prompt, features: Features, seen: Seen) -> Described:
+    """The likeliest description under the present adapter.
 
     One at a time: in a longer row the last bits of the sums differ, and the same clip must read the same in every command.
     """
-    prompt, features, frames, sha256 = prepare(bench, pair.clip, text)
     most = bench.settings.sampling.max_new_tokens
     greedy = sample_groups(bench.descriptor, [Ask(prompt, features, (0,))], max_new_tokens=most, temperature=0.0, top_p=1.0)
     ((rollout,),) = greedy
-    seen = Seen(sha256, frames.duration_s, frames.times_s, frames.warnings)
     return Described(pair, rollout.text, len(rollout.tokens), seen)
 
 

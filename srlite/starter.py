@@ -26,6 +26,7 @@ evidence = "the way the child faces and the way the child moves"
 age_months = 18
 domain = "gross motor"        # gross motor, fine motor, language, personal-social, adaptive
 temporal = true               # order, direction or duration decides
+directed = true               # run backward it is no longer met
 """
 
 SETTINGS_HEAD = """\

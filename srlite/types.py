@@ -36,6 +36,8 @@ class Item:
     domain: str = ""
     temporal: bool = False
     """True when order, direction or duration decides."""
+    directed: bool = False
+    """True when the behaviour run backward no longer meets the criterion: walking backward, but not waving."""
     duration_s: float | None = None
     needs_audio: bool = False
     related: tuple[str, ...] = ()

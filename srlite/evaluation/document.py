@@ -268,11 +268,13 @@ class Flow(Part):
 
 # ---- looked at more closely -----------------------------------------------------------------------------------------
 
-Change = Literal["blank", "other_child", "reversed", "shuffled", "halved"]
+Change = Literal["blank", "other_child", "reversed", "shuffled", "halved", "cut"]
+"""What is shown in the place of a clip (srlite.evaluation.changes). `cut`: of items with `duration_s` only."""
 
 
 class Looked(Part):
-    """One change to the clips: how often description and decision changed by it, and how often the decision is right then."""
+    """One change to the clips: how often description and decision changed by it, and how often the decision is right then.
+    Whether a decision changed is told of those that were scored both times."""
 
     change: Change
     n: int
@@ -282,7 +284,8 @@ class Looked(Part):
 
 
 class Turned(Part):
-    """Whether a change turns the decision as it should: pairs of items on direction (reversed) or duration (halved)."""
+    """Whether a change turns the decision as it should, of pairs that were right with their own clip. What it should turn into
+    is said by srlite.evaluation.trials. `items`: those of the n pairs."""
 
     change: Change
     items: tuple[str, ...]
@@ -291,7 +294,7 @@ class Turned(Part):
 
 
 class Benefit(Part):
-    """Of pairs right with the real clip: `helped`, those wrong with the blank one; `hurt`: the other way round."""
+    """Of n pairs: `helped`, those right with their own clip and wrong with the blank one; `hurt`, the other way round."""
 
     helped: int
     hurt: int
@@ -299,6 +302,9 @@ class Benefit(Part):
 
 
 class AuditedArm(Part):
+    """`accuracy`: with the pairs' own clips, to compare with."""
+
+    accuracy: Estimate
     looked: tuple[Looked, ...]
     turned: tuple[Turned, ...]
     benefit: Benefit

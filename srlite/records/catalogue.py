@@ -43,6 +43,7 @@ class _Entry(BaseModel):
     age_months: Annotated[int, Field(ge=0, le=240)] | None = None
     domain: str = ""
     temporal: bool = False
+    directed: bool = False
     duration_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     needs_audio: bool = False
     related: list[_Text] = []
