@@ -20,6 +20,8 @@ from srlite.workbench import Workbench
 
 ALL_QUESTIONS = tuple(q.id for q in QUESTIONS)
 PORTION = 16
+Prepared = tuple[Prompt, Features, Frames, str]
+"""What `prepare` gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Seen:
     duration_s: float
     times_s: tuple[float, ...]
     warnings: tuple[str, ...]
+    real: int
+    """How many of the pictures are distinct frames of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Decided:
     decision: Decision | None
 
 
-def prepare(bench: Workbench, clip: str, text: str) -> tuple[Prompt, Features, Frames, str]:
+def prepare(bench: Workbench, clip: str, text: str) -> Prepared:
     """The model's input for one clip and request, its vision features, its frames, and the clip's SHA-256."""
     frames, sha256 = bench.clips.frames(bench.path(clip))
     return *put(bench, frames, sha256, text), frames, sha256
@@ -91,15 +95,20 @@ def sample(bench: Workbench, asks: Iterable[Ask]) -> list[tuple[Rollout, ...]]:
 
 
 def describe(bench: Workbench, pair: Pair, text: str) -> Described:
-    """The likeliest description of the pair's clip, asked with `text`. Raises InputError when the clip cannot be read.
+    """The likeliest description of the pair's clip, asked with `text`. Raises InputError when the clip cannot be read."""
+    return describe_prepared(bench, pair, prepare(bench, pair.clip, text))
+
+
+def describe_prepared(bench: Workbench, pair: Pair, prepared: Prepared) -> Described:
+    """The same, of what was prepared.
 
     One at a time: in a longer row the last bits of the sums differ, and the same clip must read the same in every command.
     """
-    prompt, features, frames, sha256 = prepare(bench, pair.clip, text)
+    prompt, features, frames, sha256 = prepared
     most = bench.settings.sampling.max_new_tokens
     greedy = sample_groups(bench.descriptor, [Ask(prompt, features, (0,))], max_new_tokens=most, temperature=0.0, top_p=1.0)
     ((rollout,),) = greedy
-    seen = Seen(sha256, frames.duration_s, frames.times_s, frames.warnings)
+    seen = Seen(sha256, frames.duration_s, frames.times_s, frames.warnings, frames.real)
     return Described(pair, rollout.text, len(rollout.tokens), seen)
 
 
@@ -117,15 +126,16 @@ def describe_all(
     return described, unreadable
 
 
-def judged(bench: Workbench, described: Sequence[Described]) -> list[Decided]:
+def judged(bench: Workbench, described: Sequence[Described], *, at_once: int = PORTION) -> list[Decided]:
     """All six verdicts and the decision for each description, in the order given; the judge's turn.
 
-    The judge is asked in portions, those of one item behind one another: its time limit is for one portion.
+    The judge is asked in portions of `at_once`, those of one item behind one another: its time limit is for one portion. In
+    portions of 1 a verdict does not hang on what else is judged, to the last bit; an item's text is still read only once.
     """
     found: dict[int, Verdicts] = {}
     order = sorted(range(len(described)), key=lambda i: described[i].pair.item)
     with bench.judges_turn():
-        for portion in portions(order, PORTION):
+        for portion in portions(order, at_once):
             asked = [Request(bench.catalogue[described[i].pair.item], described[i].description, ALL_QUESTIONS) for i in portion]
             found |= zip(portion, bench.judge.ask(asked), strict=True)
     return [Decided(d.pair, d.description, d.tokens, found[i], decide(found[i])) for i, d in enumerate(described)]
