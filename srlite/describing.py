@@ -32,8 +32,6 @@ class Seen:
     duration_s: float
     times_s: tuple[float, ...]
     warnings: tuple[str, ...]
-    real: int
-    """How many of the pictures are distinct frames of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def describe_prepared(bench: Workbench, pair: Pair, prepared: Prepared) -> Descr
     most = bench.settings.sampling.max_new_tokens
     greedy = sample_groups(bench.descriptor, [Ask(prompt, features, (0,))], max_new_tokens=most, temperature=0.0, top_p=1.0)
     ((rollout,),) = greedy
-    seen = Seen(sha256, frames.duration_s, frames.times_s, frames.warnings, frames.real)
+    seen = Seen(sha256, frames.duration_s, frames.times_s, frames.warnings)
     return Described(pair, rollout.text, len(rollout.tokens), seen)
 
 

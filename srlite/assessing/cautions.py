@@ -1,8 +1,8 @@
 """The warnings of an assessment: what a person should know before believing it. Each is one sentence.
 
-Rules, where one had to be chosen:
-    age     more than a third of the item's age away from it, and never more than 6 months
-    frames  fewer than half as many different pictures as the descriptor looks at
+The clip's own (damage, fewer frames than wanted, ...) come from the video room and stand first. Rules, where one had to be
+chosen:
+    age     more than a third of the item's age away from it, or more than 6 months
     rate    of an item that hangs on order or duration, fewer than 2 pictures a second
 """
 
@@ -20,16 +20,14 @@ from srlite.workbench import Workbench
 
 DEMONSTRATION = "made with the bundled demonstration models: they know a drawn world only"
 _AGE_SHARE, _AGE_MONTHS = 1 / 3, 6.0
-_FRAMES_SHARE = 0.5
 _FRAMES_A_SECOND = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Of the run and its models. frames: looked at of each clip. trained: items with training records; None: not known."""
+    """Of the run and its models. trained: codes of the items with training records; None where that is not known."""
 
     demonstration: bool
-    frames: int
     trained: frozenset[str] | None
 
 
@@ -39,13 +37,13 @@ def known_of(bench: Workbench, run: Run) -> Known:
         trained = run.items_trained()
     except InputError:
         trained = None
-    return Known(bench.demonstration, bench.settings.video.frames, trained)
+    return Known(bench.demonstration, trained)
 
 
 def warnings_of(known: Known, seen: Seen, asked: Asked, item: Item) -> tuple[str, ...]:
     """All of them, the clip's own first."""
     models = (DEMONSTRATION,) if known.demonstration else ()
-    return (*seen.warnings, *models, *_of_the_item(known, asked, item), *_of_the_clip(known, seen, item))
+    return (*seen.warnings, *models, *_of_the_item(known, asked, item), *_of_the_clip(seen, item))
 
 
 def _of_the_item(known: Known, asked: Asked, item: Item) -> Iterator[str]:
@@ -63,11 +61,9 @@ def _of_the_item(known: Known, asked: Asked, item: Item) -> Iterator[str]:
         yield f"{ages}: more than {limit:.2g} months away"
 
 
-def _of_the_clip(known: Known, seen: Seen, item: Item) -> Iterator[str]:
+def _of_the_clip(seen: Seen, item: Item) -> Iterator[str]:
     if item.duration_s and seen.duration_s < item.duration_s:
         yield f"the clip is {seen.duration_s:.1f} s long, the item needs {item.duration_s:g} s"
-    if seen.real < _FRAMES_SHARE * known.frames:
-        yield f"the clip has few pictures: {seen.real}, where the descriptor looks at {known.frames}"
-    rate = seen.real / seen.duration_s if seen.duration_s else 0.0
+    rate = len(set(seen.times_s)) / seen.duration_s if seen.duration_s else 0.0
     if item.temporal and rate < _FRAMES_A_SECOND:
         yield f"{rate:.1f} pictures a second were looked at: order and duration, on which this item hangs, may be missed"

@@ -59,11 +59,9 @@ def assess(
 
     folder = run or newest_run(screen, newest_finished)
     asked = _asked(screen, clips, item, items_csv, age_months, catalogue=finished_run(folder).catalogue())
-    if subject:
-        _check_one_child(asked)
     alone = items_csv is None and len(clips) == 1 and not clips[0].is_dir()
     results, found = Results(screen, alone, json, jsonl, csv, fhir, subject, effective), []
-    results.begin()
+    results.begin(asked)
     with screen.bar() as bar:
         for one in assess_all(asked, run=folder, samples=samples, tick=bar.show):
             with bar.aside():
@@ -94,11 +92,3 @@ def _asked(screen, clips, item, items_csv, age_months, *, catalogue) -> tuple[As
     for note in notes:
         screen.note(note)
     return asked
-
-
-def _check_one_child(asked: tuple[Asked, ...]) -> None:
-    from srlite.records.spellings import child_key
-
-    if len({child_key(one.child) for one in asked if one.child}) > 1:
-        remedy = "Assess the clips of one child at a time, or leave --subject out."
-        raise UsageError("--subject is one person, and the list names several children", remedy=remedy)

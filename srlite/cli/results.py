@@ -13,8 +13,10 @@ from srlite.assessing.fhir import fhir_bundle
 from srlite.assessing.job import Failed
 from srlite.console import Screen
 from srlite.console.assessment import say_counts, show_assessment
-from srlite.errors import Findings
+from srlite.errors import Findings, UsageError
 from srlite.files import append_private, private_folder, write_private
+from srlite.records.asked import Asked
+from srlite.records.spellings import child_key
 from srlite.types import Assessment
 
 
@@ -34,8 +36,11 @@ class Results:
     subject: str | None
     effective: str | None
 
-    def begin(self) -> None:
-        """Raises DeviceError when a file cannot be written, before anything is assessed."""
+    def begin(self, asked: Sequence[Asked]) -> None:
+        """Before anything is assessed. Raises UsageError for one subject and several children, DeviceError for files."""
+        if self.subject and len({child_key(one.child) for one in asked if one.child}) > 1:
+            remedy = "Assess the clips of one child at a time, or leave --subject out."
+            raise UsageError("--subject is one person, and the list names several children", remedy=remedy)
         if self.fhir:
             private_folder(self.fhir.parent)
         if self.csv:

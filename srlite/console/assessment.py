@@ -54,9 +54,9 @@ def show_assessment(screen: Screen, document: Mapping) -> None:
 def say_counts(screen: Screen, decisions: list[str | None], failed: int) -> None:
     """How many clips came out how, for the end of many."""
     counts = Counter(decisions)
-    said = ", ".join(f"{counts[decision]} {words}" for decision, words in _WORDS.items())
-    lost = f"; {failed} could not be assessed" if failed else ""
-    screen.say(f"{counted(len(decisions), 'clip')} assessed: {said}{lost}")
+    said = [f"{counts[decision]} {words}" for decision, words in _WORDS.items() if counts[decision]]
+    said += [f"{failed} could not be assessed"] if failed else []
+    screen.say(f"{counted(len(decisions) + failed, 'clip')}: {', '.join(said)}")
 
 
 def _answers(verdicts: Mapping) -> Table:

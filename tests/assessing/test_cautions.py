@@ -50,7 +50,7 @@ def test_a_clip_shorter_than_the_item(warned):
 
 
 def test_a_clip_with_few_pictures(warned):
-    assert warned["few"] == (DEMONSTRATION, "the clip has few pictures: 3, where the descriptor looks at 8")
+    assert warned["few"] == ("the clip has 3 frames where 8 were wanted", DEMONSTRATION)
 
 
 def test_an_item_of_order_or_duration_seen_too_rarely(warned):
@@ -75,8 +75,8 @@ def test_where_the_split_cannot_be_read_it_is_said(data, trained, tmp_path):
 def test_models_of_ones_own_are_no_demonstration_and_the_clips_own_warnings_stay(trained):
     from srlite.training.run import Run
 
-    known = Known(demonstration=False, frames=8, trained=Run(trained).items_trained())
-    seen = Seen("0" * 64, 3.0, (0.0,) * 8, ("half of it is damaged",), real=8)
+    known = Known(demonstration=False, trained=Run(trained).items_trained())
+    seen = Seen("0" * 64, 3.0, tuple(i / 3 for i in range(8)), ("half of it is damaged",))
     item = Run(trained).catalogue()["18_4"]
     assert known.trained == {"18_4", "18_3", "6_3", "12_4"}
     assert warnings_of(known, seen, Asked(None, "18_4"), item) == ("half of it is damaged",)

@@ -12,6 +12,11 @@ import pytest
 from cut_clips import clip_of
 from fhir.resources.R4B.bundle import Bundle
 
+from srlite.assessing.job import Failed
+from srlite.cli.results import Results
+from srlite.console import Screen
+from srlite.errors import Findings, InputError, UsageError
+
 
 @pytest.fixture(scope="module")
 def session(data, broken, tmp_path_factory):
@@ -35,7 +40,7 @@ def test_a_folder_in_every_form(run_cli, session, trained, tmp_path):
     assert all(line["schema"] == "srlite.assessment/1" and line["samples"]["k"] == 2 for line in lines)
     shown = found.stderr.replace("\n", "")
     assert "b.mp4" in shown and "notes.txt" in shown and "1 of 3 clips could not be assessed" in shown
-    assert "2 clips assessed" in shown
+    assert "3 clips: " in shown and "1 could not be assessed" in shown
     with (tmp_path / "out" / "table.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, strict=True))
     assert [row["clip"] for row in rows] == [str(session / name) for name in ("a.mp4", "b.mp4", "c.mp4")]
@@ -51,8 +56,7 @@ def test_a_folder_in_every_form(run_cli, session, trained, tmp_path):
 
 
 def test_a_list_in_one_document(run_cli, session, trained):
-    words = ("assess", session, "--items-csv", session.parent / "list.csv", "--run", trained)
-    found = run_cli(*words, "--json")
+    found = run_cli("assess", session, "--items-csv", session.parent / "list.csv", "--run", trained, "--json")
     assert found.returncode == 0, found.stderr
     document = json.loads(found.stdout)
     assert document["schema"] == "srlite.assessments/1" and document["failed"] == []
@@ -60,16 +64,32 @@ def test_a_list_in_one_document(run_cli, session, trained):
         ("18_3", "Anna", 20.0),
         ("18_4", "Boris", 18),
     ]
-    subject = run_cli(*words, "--fhir", session.parent / "bundle.json", "--subject", "Patient/7")
-    assert subject.returncode == 2 and "several children" in subject.stderr
-    assert not (session.parent / "bundle.json").exists()
 
 
-def test_a_folder_of_one_broken_clip_is_still_a_list(run_cli, broken, trained):
-    found = run_cli("assess", broken.parent, "--item", "18_3", "--run", trained, "--json")
-    assert found.returncode == 6
-    document = json.loads(found.stdout)
-    assert document["assessments"] == [] and document["failed"][0]["clip"]["path"] == str(broken)
+FORMS = dict(alone=False, json=True, jsonl=False, csv=None, fhir=None, subject=None, effective=None)
+
+
+def test_where_every_clip_is_broken_there_is_still_a_document(together, capsys):
+    failed = [one for one in together[0] if isinstance(one, Failed)]
+    with pytest.raises(Findings, match="1 of 1 clips"):
+        Results(Screen(), **FORMS).finish(failed)
+    document = json.loads(capsys.readouterr().out)
+    assert document["assessments"] == [] and document["failed"][0]["clip"]["path"] == str(failed[0].asked.clip)
+
+
+def test_a_clip_alone_fails_with_its_own_error(together, capsys):
+    (failed,) = (one for one in together[0] if isinstance(one, Failed))
+    with pytest.raises(InputError) as caught:
+        Results(Screen(), **FORMS | {"alone": True}).give(failed)
+    assert caught.value is failed.error and capsys.readouterr().out == ""
+
+
+def test_one_subject_is_not_several_children(asked, tmp_path):
+    bundle = FORMS | {"fhir": tmp_path / "bundle.json", "subject": "Patient/7"}
+    with pytest.raises(UsageError, match="several children"):
+        Results(Screen(), **bundle).begin(asked)
+    Results(Screen(), **bundle).begin(asked[:3])  # of two it is not said whom they show
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_moving_line_on_the_terminal_leaves_stdout_alone(session, trained):
