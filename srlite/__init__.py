@@ -21,7 +21,7 @@ _JOBS = {
     "check": "srlite.checking",
     "train": "srlite.training.job",
     "evaluate": "srlite.evaluation.protocol",
-    "assess": "srlite.assessing",
+    "assess": "srlite.assessing.job",
     "export_run": "srlite.exporting",
 }
 

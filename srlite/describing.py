@@ -20,6 +20,8 @@ from srlite.workbench import Workbench
 
 ALL_QUESTIONS = tuple(q.id for q in QUESTIONS)
 PORTION = 16
+Prepared = tuple[Prompt, Features, Frames, str]
+"""What `prepare` gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Decided:
     decision: Decision | None
 
 
-def prepare(bench: Workbench, clip: str, text: str) -> tuple[Prompt, Features, Frames, str]:
+def prepare(bench: Workbench, clip: str, text: str) -> Prepared:
     """The model's input for one clip and request, its vision features, its frames, and the clip's SHA-256."""
     frames, sha256 = bench.clips.frames(bench.path(clip))
     return *put(bench, frames, sha256, text), frames, sha256
@@ -98,7 +100,12 @@ def sample(bench: Workbench, asks: Iterable[Ask]) -> list[tuple[Rollout, ...]]:
 
 def describe(bench: Workbench, pair: Pair, text: str) -> Described:
     """The likeliest description of the pair's clip, asked with `text`. Raises InputError when the clip cannot be read."""
-    prompt, features, frames, sha256 = prepare(bench, pair.clip, text)
+    return describe_prepared(bench, pair, prepare(bench, pair.clip, text))
+
+
+def describe_prepared(bench: Workbench, pair: Pair, prepared: Prepared) -> Described:
+    """The same, of what was prepared."""
+    prompt, features, frames, sha256 = prepared
     return likeliest(bench, pair, prompt, features, seen_of(frames, sha256))
 
 
@@ -135,21 +142,22 @@ def describe_all(
     return described, unreadable
 
 
-def judged(bench: Workbench, described: Sequence[Described]) -> list[Decided]:
-    """All six verdicts and the decision for each description, in the order given; the judge's turn."""
-    found = verdicts_of(bench, [(d.pair.item, d.description) for d in described])
+def judged(bench: Workbench, described: Sequence[Described], *, at_once: int = PORTION) -> list[Decided]:
+    """All six verdicts and the decision for each description, in the order given; the judge's turn (see verdicts_of)."""
+    found = verdicts_of(bench, [(d.pair.item, d.description) for d in described], at_once=at_once)
     return [Decided(d.pair, d.description, d.tokens, v, decide(v)) for d, v in zip(described, found, strict=True)]
 
 
-def verdicts_of(bench: Workbench, texts: Sequence[tuple[str, str]]) -> list[Verdicts]:
+def verdicts_of(bench: Workbench, texts: Sequence[tuple[str, str]], *, at_once: int = PORTION) -> list[Verdicts]:
     """All six verdicts about each (item code, description), in the order given; the judge's turn.
 
-    The judge is asked in portions, those of one item behind one another: its time limit is for one portion.
+    The judge is asked in portions of `at_once`, those of one item behind one another: its time limit is for one portion. In
+    portions of 1 a verdict does not hang on what else is judged, to the last bit; an item's text is still read only once.
     """
     found: dict[int, Verdicts] = {}
     order = sorted(range(len(texts)), key=lambda i: texts[i][0])
     with bench.judges_turn():
-        for portion in portions(order, PORTION):
+        for portion in portions(order, at_once):
             asked = [Request(bench.catalogue[texts[i][0]], texts[i][1], ALL_QUESTIONS) for i in portion]
             found |= zip(portion, bench.judge.ask(asked), strict=True)
     return [found[i] for i in range(len(texts))]

@@ -155,8 +155,22 @@ class Reward:
 
 
 @dataclass(frozen=True, slots=True)
+class Samples:
+    """What more descriptions of a clip, drawn at temperature 1, were decided. None: unscored."""
+
+    decisions: tuple[Decision | None, ...]
+
+    def agreeing(self, decision: Decision | None) -> float | None:
+        """The share of them with that decision; None without one: there is nothing to agree with."""
+        return None if decision is None else self.decisions.count(decision) / len(self.decisions)
+
+
+@dataclass(frozen=True, slots=True)
 class Assessment:
-    """What `assess` found for one clip and item; see `srlite.assessment/1` for the JSON form."""
+    """What `assess` found for one clip and item; see `srlite.assessment/1` for the JSON form.
+
+    age_months: the age that the descriptor was told. child: whom the clip shows, where the user said so; no model reads it.
+    """
 
     clip: Mapping[str, object]
     item: Item
@@ -168,3 +182,6 @@ class Assessment:
     seed: int
     warnings: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    age_months: float | None = None
+    child: str | None = None
+    samples: Samples | None = None

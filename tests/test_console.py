@@ -3,6 +3,7 @@
 import pytest
 
 from srlite.console import Screen
+from srlite.console.assessment import show_assessment
 from srlite.errors import InputError
 from srlite.escape import plain
 from srlite.training.progress import SliceDone
@@ -17,6 +18,7 @@ DOCUMENT = {
         name: {"answer": "unscored", "probability": None}
         for name in ("evidence", "met", "relevant", "well_formed", "abstains", "echo")
     },
+    "samples": None,
     "warnings": [HOSTILE],
     "demonstration": True,
 }
@@ -31,7 +33,7 @@ def shown(capsys):
 def test_markup_and_control_characters_are_text(capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     screen = Screen()
-    screen.assessment(DOCUMENT)
+    show_assessment(screen, DOCUMENT)
     screen.error(InputError(HOSTILE, where=HOSTILE, remedy=HOSTILE))
     screen.note(HOSTILE)
     screen.table("t", ("a",), [(HOSTILE,)])
@@ -42,9 +44,19 @@ def test_markup_and_control_characters_are_text(capsys, monkeypatch, columns):
 
 def test_a_missing_decision_is_said_not_guessed(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    Screen().assessment(DOCUMENT)
+    show_assessment(Screen(), DOCUMENT)
     text = shown(capsys)
     assert "no decision (unscored)" in text and "demonstration model" in text and "not a diagnostic device" in text
+
+
+def test_samples_stand_below_the_decision(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    samples = {"k": 8, "agreeing": 0.75, "decisions": {"pass": 6, "fail": 0, "unable_to_assess": 1, "unscored": 1}}
+    show_assessment(Screen(), DOCUMENT | {"decision": "pass", "samples": samples})
+    text = " ".join(shown(capsys).split())
+    assert "of 8 more descriptions, 75% decided as this one: pass 6, unable to assess 1, unscored 1" in text
+    show_assessment(Screen(), DOCUMENT | {"samples": samples | {"agreeing": None}})
+    assert "of 8 more descriptions, pass 6" in " ".join(shown(capsys).split())
 
 
 FIGURES = dict.fromkeys(("outcome", "unrelated", "relevance", "quality", "kl", "validation", "sample_tokens_per_s")) | {

@@ -119,30 +119,6 @@ def test_evaluate_puts_base_beside_adapted(data, trained):
         assert 0 <= arm["truth"]["value"] <= 1
 
 
-def test_assess_describes_first_then_decides(data, trained):
-    clip = sorted((data / "videos").glob("*_18_3_*"))[0]
-    (found,) = srlite.assess([clip], "18_3", run=trained)
-    assert found.description and found.decision in ("pass", "fail", "unable_to_assess", None)
-    assert set(found.verdicts) == {"evidence", "met", "relevant", "well_formed", "abstains", "echo"}
-    assert found.clip["frames_s"] == sorted(found.clip["frames_s"]) and len(found.clip["frames_s"]) == 8
-    assert found.demonstration and any("demonstration" in w for w in found.warnings)
-    (again,) = srlite.assess([clip], "18_3", run=trained)
-    assert again.description == found.description and again.verdicts == found.verdicts
-
-
-def test_a_bad_clip_does_not_stop_the_others(data, trained, tmp_path):
-    (tmp_path / "bad.mp4").write_text("no video")
-    good = sorted((data / "videos").glob("*.mp4"))[0]
-    bad, fine = srlite.assess([tmp_path / "bad.mp4", good], "18_3", run=trained)
-    assert isinstance(bad.error, InputError) and "bad.mp4" in str(bad.error)
-    assert fine.description
-
-
-def test_an_unknown_item_names_the_nearest(data, trained):
-    with pytest.raises(InputError, match=r"mean .*\b18_4\b"):
-        list(srlite.assess([data / "items.csv"], "18_44", run=trained))
-
-
 def test_a_run_of_other_models_is_refused(data, trained, tmp_path):
     shutil.copytree(trained, tmp_path / "run")
     lock = json.loads((tmp_path / "run" / "lock.json").read_text())

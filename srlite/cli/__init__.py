@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import typer
 
-from srlite.cli import data, doctor, export, judge, models, training, using
+from srlite.cli import assess, data, doctor, export, judge, models, training, using
 from srlite.errors import UsageError
 
 app = typer.Typer(
@@ -28,7 +28,7 @@ for _command in (
     data.check,
     data.init,
     training.train,
-    using.assess,
+    assess.assess,
     using.evaluate,
     using.demo,
     export.export,

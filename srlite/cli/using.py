@@ -1,4 +1,4 @@
-"""srlite assess, srlite evaluate, srlite demo."""
+"""srlite evaluate, srlite demo."""
 
 from __future__ import annotations
 
@@ -9,50 +9,7 @@ import typer
 
 from srlite.cli.guard import guarded, quiet_libraries
 from srlite.cli.options import CatalogueFile, Debug, ItemsCsv, Json, Quiet, RunDir, Videos, newest_run
-from srlite.errors import Findings, UsageError
-
-
-@guarded
-def assess(
-    clips: Annotated[list[Path], typer.Argument(help="Clips to assess.", show_default=False)],
-    item: Annotated[str, typer.Option(help="The item's code, e.g. 30_1.", show_default=False)],
-    run: RunDir = None,
-    age_months: Annotated[float | None, typer.Option(help="The child's age. Default: the item's.")] = None,
-    json: Json = False,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line, one a clip.")] = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-    *,
-    screen,
-) -> None:
-    """Describe what a clip shows for an item, then decide: pass, fail or unable to assess."""
-    import json as json_
-
-    if json and len(clips) > 1:
-        raise UsageError("--json prints one document, for one clip", remedy="Use --jsonl for several clips.")
-    quiet_libraries()
-    from srlite.assessing import Failed, assessment_json
-    from srlite.assessing import assess as assess_clips
-    from srlite.training.run import newest_finished
-
-    folder = run or newest_run(screen, newest_finished)
-    failed = []
-    for found in assess_clips(clips, item, run=folder, age_months=age_months):
-        if isinstance(found, Failed) and len(clips) == 1:
-            raise found.error
-        if isinstance(found, Failed):
-            failed.append(found)
-            screen.error(found.error)
-            continue
-        document = assessment_json(found)
-        if jsonl:
-            print(json_.dumps(document, ensure_ascii=False, allow_nan=False), flush=True)
-        elif json:
-            screen.json(document)
-        else:
-            screen.assessment(document)
-    if failed:
-        raise Findings(f"{len(failed)} of {len(clips)} clips could not be assessed", remedy="The reasons stand above.")
+from srlite.errors import Findings
 
 
 @guarded

@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.padding import Padding
-from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -22,13 +21,6 @@ from srlite.errors import SrliteError
 from srlite.escape import plain
 from srlite.training.progress import Event, Note, Reading, SliceDone
 
-_COLOUR = {"pass": "green", "fail": "red", "unable_to_assess": "yellow", None: "magenta"}
-_WORDS = {
-    "pass": "pass",
-    "fail": "fail",
-    "unable_to_assess": "unable to assess",
-    None: "no decision (unscored)",
-}
 NOT_A_DEVICE = "An observation aid for research and pilots, not a diagnostic device. Watch the clip; overrule where needed."
 DEMONSTRATION = "demonstration model"
 
@@ -63,39 +55,10 @@ class Screen:
 
     def training(self, document: Mapping) -> None:
         """Where the run is: the one line that a script may read."""
-        marked = _mark(document)
+        marked = mark(document)
         self.out.print(f"run: {document['run']}{marked}", markup=False, soft_wrap=True)
         stopped = "" if document["complete"] else "; stopped by --max-minutes, go on with --resume"
         self.say(f"{document['steps']} steps; the adapter is that of step {document['chosen_step']}{stopped}")
-
-    # ---- results ----------------------------------------------------------------------------------------------------
-
-    def assessment(self, document: Mapping) -> None:
-        """One assessment: the description first, then what the judge made of it."""
-        item, decision = document["item"], document["decision"]
-        answers = Table(box=None, pad_edge=False, show_header=False)
-        for name in ("evidence", "met", "relevant", "well_formed", "abstains", "echo"):
-            verdict = document["verdicts"][name]
-            p = verdict["probability"]
-            answers.add_row(
-                Text(_QUESTION_WORDS[name], style="dim"),
-                verdict["answer"],
-                Text("" if p is None else f"p(yes) {p:.2f}", style="dim"),
-            )
-        lines = [
-            Text(plain(f"{item['code']}  {item['name']}")),
-            Text(plain(f"criterion: {item['criterion']}"), style="dim"),
-            Text(),
-            Text(plain(document["description"] or "(nothing was written)"), style="bold"),
-            Text(),
-            Text.assemble("decision: ", (_WORDS[decision], f"bold {_COLOUR[decision]}")),
-            answers,
-            *(Text(plain(f"! {w}"), style="yellow") for w in document["warnings"]),
-            Text(),
-            Text(NOT_A_DEVICE, style="dim"),
-        ]
-        title = plain(Path(str(document["clip"]["path"])).name) + _mark(document)
-        self.out.print(Panel(Group(*lines), title=Text(title), width=min(100, self.out.width)))
 
     # ---- check ------------------------------------------------------------------------------------------------------
 
@@ -124,7 +87,7 @@ class Screen:
 
     def judge_check(self, document: Mapping) -> None:
         """Agreement question by question, then what should not matter, then the sentence."""
-        title = f"Judge {document['judge']['id']}" + _mark(document)
+        title = f"Judge {document['judge']['id']}" + mark(document)
         questions = document["questions"].items()
         self.table(
             f"{title}: {counted(document['labels'], 'description')}",
@@ -163,7 +126,7 @@ class Screen:
     def exported(self, document: Mapping) -> None:
         """The files, what was compared, and what is worth knowing."""
         self.table(
-            f"{document['out']}: {document['to']}{_mark(document)}",
+            f"{document['out']}: {document['to']}{mark(document)}",
             ("file", "bytes", "sha256"),
             [(f["name"], f"{f['bytes']:,}", f["sha256"][:16]) for f in document["files"]],
         )
@@ -190,17 +153,7 @@ class Screen:
         return Bar(self)
 
 
-_QUESTION_WORDS = {
-    "evidence": "enough evidence",
-    "met": "criterion met",
-    "relevant": "about the item",
-    "well_formed": "well formed",
-    "abstains": "declines to assess",
-    "echo": "only echoes the criterion",
-}
-
-
-def _mark(document: Mapping) -> str:
+def mark(document: Mapping) -> str:
     """What stands behind a title."""
     return f" ({DEMONSTRATION})" if document["demonstration"] else ""
 
@@ -273,6 +226,15 @@ class Bar:
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Put it around what is printed on stdout meanwhile: a moving line would take that to its own stream."""
+        self._progress.stop()
+        try:
+            yield
+        finally:
+            self._progress.start()
 
     def show(self, what: str, done: int, total: int, info: str = "") -> None:
         self._progress.update(self._task, description=what, completed=done, total=total, info=info)

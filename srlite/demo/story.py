@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from srlite.assessing import Failed, assess, assessment_json
+from srlite.assessing.document import assessment_json
+from srlite.assessing.job import Failed, assess
 from srlite.console import DEMONSTRATION, Screen
+from srlite.console.assessment import show_assessment
 from srlite.console.evaluation import show_evaluation
 from srlite.demo.clips import write_dataset
 from srlite.demo.world import ITEMS, clinic
@@ -149,7 +151,7 @@ def _show(document: dict, found: Evaluation, screen: Screen) -> None:
         before = entry["before_decision"] or "no decision"
         screen.out.print(plain(f"\n{entry['why']}; {outcome}"), markup=False)
         screen.out.print(plain(f"before training ({before}): {entry['before']}"), markup=False)
-        screen.assessment(entry["assessment"])
+        show_assessment(screen, entry["assessment"])
     show_evaluation(screen, found)
     folder = document["folder"]
     screen.table(

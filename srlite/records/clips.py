@@ -106,14 +106,32 @@ def resolve_clips(records: Sequence[Record], videos_dir: Path) -> tuple[tuple[Re
     """
     folder = read_folder(videos_dir)
     problems = Problems(str(videos_dir))
-    lines: dict[str, int] = {}
-    for record in records:
-        lines.setdefault(record.clip, record.line)
-    found = {cell: _find(cell, line, folder, problems) for cell, line in lines.items()}
+    found = find_clips(((r.clip, r.line) for r in records), folder, problems)
     problems.raise_if_any()
     resolved, dropped = settle((replace(r, clip=found[r.clip] or "") for r in records), problems)
     problems.raise_if_any()
-    return resolved, tuple(_notes(found, folder, dropped))
+    return resolved, tuple(matching_notes(found, folder, dropped))
+
+
+def find_clips(cells: Iterable[tuple[str, int]], folder: Folder, problems: Problems) -> dict[str, str | None]:
+    """Each cell, given with its line -> the real file that it means (relative); None where a problem was added."""
+    lines: dict[str, int] = {}
+    for cell, line in cells:
+        lines.setdefault(cell, line)
+    return {cell: _find(cell, line, folder, problems) for cell, line in lines.items()}
+
+
+def matching_notes(found: Mapping[str, str | None], folder: Folder, dropped: int) -> Iterator[str]:
+    """How names were matched. found: cell -> real file; dropped: rows that only repeat another one in another spelling."""
+    other = [(cell, real) for cell, real in found.items() if cell != real]
+    for cell, real in other[:LISTED]:
+        yield f"{cell!r} was taken as {real!r}"
+    if len(other) > LISTED:
+        yield f"{len(other) - LISTED} more names were matched with other slashes, characters or suffix case"
+    if dropped:
+        yield f"{dropped} rows that name the same clip in another way and repeat an earlier row were dropped"
+    if idle := len(set(folder.videos) - set(found.values())):
+        yield f"{idle} of {len(folder.videos)} videos in the folder are named by no row"
 
 
 def identical_clips(records: Iterable[Record], videos_dir: Path) -> tuple[str, ...]:
@@ -225,18 +243,6 @@ def _nearest(cell: str, folder: Folder, problems: Problems) -> str:
         return ""
     near = difflib.get_close_matches(_spelling(cell), folder.alike, n=1, cutoff=0.5)
     return f"; nearest: {min(folder.alike[near[0]])!r}" if near else ""
-
-
-def _notes(found: Mapping[str, str | None], folder: Folder, dropped: int) -> Iterator[str]:
-    other = [(cell, real) for cell, real in found.items() if cell != real]
-    for cell, real in other[:LISTED]:
-        yield f"{cell!r} was taken as {real!r}"
-    if len(other) > LISTED:
-        yield f"{len(other) - LISTED} more names were matched with other slashes, characters or suffix case"
-    if dropped:
-        yield f"{dropped} rows that name the same clip in another way and repeat an earlier row were dropped"
-    if idle := len(set(folder.videos) - set(found.values())):
-        yield f"{idle} of {len(folder.videos)} videos in the folder are named by no row"
 
 
 def _same_bytes(root: Path, clips: Iterable[str]) -> Iterator[tuple[str, ...]]:

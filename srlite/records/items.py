@@ -66,9 +66,9 @@ def read_records(path: Path, catalogue: Catalogue) -> RecordsFile:
     path = Path(path)
     problems = Problems(str(path))
     table = read_table(path, problems, Headings(HEADINGS, REQUIRED))
-    rows = [(row.line, _by_name(table, row)) for row in table.rows]
+    rows = [(row.line, by_name(table, row)) for row in table.rows]
     judged = [(line, cells) for line, cells in rows if cells["outcome"]]
-    _refuse_damaged(judged, catalogue, problems)
+    refuse_damaged(judged, catalogue, problems)
     texts = [text for line, cells in judged if (text := _text(line, cells)) and not _damaged(text.code, catalogue)]
     merged = merge(catalogue, texts, problems)
     known = catalogue.keys() | {text.code for text in texts}
@@ -87,7 +87,8 @@ def read_records(path: Path, catalogue: Catalogue) -> RecordsFile:
     return RecordsFile(path, records, merged, tuple(notes), table.encoding, table.separator, no_outcome, dropped)
 
 
-def _by_name(table: Table, row: Row) -> Mapping[str, str]:
+def by_name(table: Table, row: Row) -> Mapping[str, str]:
+    """Our name of a column -> the row's cell."""
     return {name: cell for name, cell in zip(table.columns, row.cells, strict=True) if name}
 
 
@@ -101,7 +102,8 @@ def _damaged(code: str, catalogue: Catalogue) -> str | None:
     return None if code in catalogue else item_damage(code)
 
 
-def _refuse_damaged(rows: Iterable[tuple[int, Mapping[str, str]]], catalogue: Catalogue, problems: Problems) -> None:
+def refuse_damaged(rows: Iterable[tuple[int, Mapping[str, str]]], catalogue: Catalogue, problems: Problems) -> None:
+    """Adds a problem for each code or child that looks like what a spreadsheet makes of one."""
     for line, cells in rows:
         item, child = cells["item"], cells.get("child", "")
         if kind := _damaged(item, catalogue):
@@ -138,7 +140,7 @@ def _record(line: int, cells: Mapping[str, str], decimal_comma: bool, problems: 
             problems.add(line, name, "the cell is empty")
     outcome = _looked_up(line, "outcome", cells["outcome"], OUTCOMES, problems)
     sex = _looked_up(line, "sex", cells.get("sex", ""), SEXES, problems)
-    age_months = _age(line, cells.get("age_months", ""), decimal_comma, problems)
+    age_months = age_of(line, cells.get("age_months", ""), decimal_comma, problems)
     if len(problems) > before or outcome is None:
         return None
     return Record(
@@ -167,7 +169,8 @@ def _looked_up(line: int, column: str, cell: str, table: Mapping[str, _Value], p
     return value
 
 
-def _age(line: int, cell: str, decimal_comma: bool, problems: Problems) -> float | None:
+def age_of(line: int, cell: str, decimal_comma: bool, problems: Problems) -> float | None:
+    """The child's age in months; None for an empty cell, and for one that is no age (a problem)."""
     if not cell:
         return None
     # Where the comma does not separate cells it is the decimal sign of many European spreadsheets.

@@ -78,6 +78,11 @@ def read_split(path: Path, records: Sequence[Record]) -> Split:
     return _split({key: row.side for key, row in saved.items()}, sorted(now.values(), key=_key))
 
 
+def items_on(path: Path, side: str) -> frozenset[str]:
+    """Codes of the items that have a record on that side of the saved split. Raises InputError when it cannot be read."""
+    return frozenset(item for (_, item), row in _saved(Path(path)).items() if row.side == side)
+
+
 _CHANGED = (
     "The records are not those that the run was started with. Give it the items.csv and videos of its start, "
     "or start a new run."

@@ -34,7 +34,7 @@ from srlite.files import append_private, private_folder, require_space, sync_fol
 from srlite.judge.questions import questions_hash
 from srlite.records.catalogue import Catalogue, read_catalogue, write_catalogue
 from srlite.records.sides import Split
-from srlite.records.split import read_split, write_split
+from srlite.records.split import items_on, read_split, write_split
 from srlite.types import Record
 from srlite.workbench import Workbench
 
@@ -112,6 +112,10 @@ class Run:
 
     def split(self, records: Sequence[Record]) -> Split:
         return read_split(self.folder / "split.csv", records)
+
+    def items_trained(self) -> frozenset[str]:
+        """Codes of the items with a record in the training part. Raises InputError when split.csv cannot be read."""
+        return items_on(self.folder / "split.csv", "train")
 
     def lock(self) -> Lock:
         path = self.folder / "lock.json"
