@@ -30,6 +30,7 @@ def evaluate(
         str | None,
         typer.Option(help="Let another judge decide the same descriptions: a name of `srlite models list`, or a file."),
     ] = None,
+    audit: Annotated[bool, typer.Option("--audit", help="Does it look? Each pair again, with its clip changed.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Also by sex, age and domain, and how far the judge is sure.")] = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -54,6 +55,7 @@ def evaluate(
             compare=[name.strip() for name in compare.split(",") if name.strip()],
             ablate=ablate,
             second_judge=second_judge,
+            audit=audit,
             tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total),
         )
     screen.json(evaluation_json(found)) if json else show_evaluation(screen, found, full=full)

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from srlite.console import DEMONSTRATION, NOT_A_DEVICE, Screen, counted, number
+from srlite.console.audit import show_audit
 from srlite.escape import plain
 from srlite.evaluation.document import Arm, ArmName, Comparison, Estimate, Evaluation, Figures, Flow, ItemFigures, SecondJudge
 
@@ -27,6 +28,8 @@ def show_evaluation(screen: Screen, found: Evaluation, *, full: bool = False) ->
     _items(screen, found.arms)
     if found.second_judge:
         _second(screen, found.arms, found.second_judge)
+    if found.audit:
+        show_audit(screen, found.audit)
     if full:
         _groups(screen, found.arms[_MAIN])
         _curves(screen, found.arms[_MAIN])

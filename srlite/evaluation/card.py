@@ -58,6 +58,7 @@ def _item_text(item: Item) -> ItemText:
         domain=item.domain,
         age_months=item.age_months,
         temporal=item.temporal,
+        directed=item.directed,
         duration_s=item.duration_s,
         prompt=canonical_prompt(item, item.age_months),
         generic_prompt=generic_prompt(item, item.age_months),

@@ -362,6 +362,7 @@ class ItemText(Part):
     domain: str
     age_months: int | None
     temporal: bool
+    directed: bool
     duration_s: float | None
     prompt: str
     """The canonical prompt for a child of the item's age."""

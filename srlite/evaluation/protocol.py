@@ -8,11 +8,15 @@ srlite.evaluation/1 (document.py); it is written before what is asked for beside
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 from srlite.demo.truth import Scenes, read_scenes
+from srlite.descriptor.load import adapter_off
 from srlite.errors import InputError, SrliteError
 from srlite.evaluation.arms import ArmPlan, ablated_run, plan_arms
+from srlite.evaluation.audit import audit as audited
 from srlite.evaluation.card import adapter_sha256, card_of
 from srlite.evaluation.cases import Tick, collect, with_opinions
 from srlite.evaluation.comparison import comparisons
@@ -42,12 +46,14 @@ def evaluate(
     compare: Sequence[str] = (),
     ablate: Path | None = None,
     second_judge: str | None = None,
+    audit: bool = False,
     tick: Tick = lambda arm, done, total: None,
 ) -> Evaluation:
     """Evaluate a finished run on its test part. `tick(arm, done, total)` is called after each pair.
 
     compare: generic, base, adapted: arms beside adapted, which is always there. ablate: another finished run with the same test
     part, for the arm ablated. second_judge: a name of `srlite models list` or a GGUF file; it decides the same descriptions.
+    audit: base and adapted, as far as they are there, are asked again about changed clips.
     Raises InputError when the records are not those of the run, its test part is empty or the other run's is not the same,
     ModelError for other models, UsageError for an unknown arm.
     """
@@ -64,6 +70,8 @@ def evaluate(
         pairs = test_pairs(split.test, data.records, bench)
         cases = collect(bench, pairs, arms, _scenes(bench, items_csv, pairs), tick=tick)
         found = _kept(folder, _evaluation(folder, bench, data, split, cases, arms, ablated))
+        if audit:
+            found = _kept(folder, _with_audit(bench, found, tick))
         if second_judge:
             found = _kept(folder, _with_second_opinion(bench, found, second_judge))
     return found
@@ -141,6 +149,14 @@ def _ablation(run: Run, other: Run) -> Ablation:
         terms=other.settings().reward.terms,
         adapted_terms=run.settings().reward.terms,
     )
+
+
+def _with_audit(bench: Workbench, found: Evaluation, tick: Tick) -> Evaluation:
+    """The adapter of the run is on: adapted was asked last."""
+    states = {"base": partial(adapter_off, bench.descriptor), "adapted": nullcontext}
+    arms = [(name, state) for name, state in states.items() if name in found.arms]
+    told = audited(bench, found.cases, arms, seed=bench.settings.seed, tick=partial(tick, "again, clips changed"))
+    return found.model_copy(update={"audit": told})
 
 
 def _with_second_opinion(bench: Workbench, found: Evaluation, judge: str) -> Evaluation:

@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from srlite.evaluation.audit_words import words
+from srlite.evaluation.comparison import mcnemar
 from srlite.evaluation.document import ArmName, Audit, AuditedArm, Benefit, Case, Change, Estimate, Looked, Turned
+from srlite.evaluation.intervals import proportion
 from srlite.types import Decision, Item
 
 BEFORE, AFTER = "base", "adapted"
@@ -82,7 +84,7 @@ def counted(cases: Sequence[Case], trials: Sequence[Trial], arms: Sequence[ArmNa
     acquired = lost = p = None
     if {BEFORE, AFTER} <= set(arms):
         acquired, lost = _trained(trials)
-        p = _mcnemar(acquired, lost)
+        p = mcnemar(acquired, lost) if acquired + lost else None
     kin = [(is_other_child(t.case, t.other), t.case.item == t.other.item) for t in trials if t.other]
     said = words(found, acquired=acquired, lost=lost, p=p, kin=kin)
     return Audit(arms=found, acquired=acquired, lost=lost, p=p, words=said)
@@ -131,13 +133,6 @@ def _trained(trials: Sequence[Trial]) -> tuple[int, int]:
     return helps.count((False, True)), helps.count((True, False))
 
 
-def _mcnemar(one: int, other: int) -> float | None:
-    """Exact, two-sided (McNemar 1947, with the binomial distribution); None where no pair differs."""
-    from scipy.stats import binomtest
-
-    return float(binomtest(one, one + other, 0.5).pvalue) if one + other else None
-
-
 def _right(case: Case, arm: ArmName) -> bool:
     return case.arms[arm].decision == case.outcome
 
@@ -147,10 +142,5 @@ def _right_then(trial: Trial, arm: ArmName) -> bool:
 
 
 def share(hits: Sequence[bool], without: str = "there is no such pair") -> Estimate:
-    """How many of them are true, with Wilson's interval (Wilson 1927). without: the reason where there are none."""
-    if not hits:
-        return Estimate(value=None, n=0, reason=without)
-    from scipy.stats import binomtest
-
-    interval = binomtest(sum(hits), len(hits)).proportion_ci(confidence_level=0.95, method="wilson")
-    return Estimate(value=sum(hits) / len(hits), low=float(interval.low), high=float(interval.high), n=len(hits))
+    """How many of them are true, with Wilson's interval. without: the reason where there are none."""
+    return proportion(hits) if hits else Estimate(value=None, n=0, reason=without)

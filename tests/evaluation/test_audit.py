@@ -199,7 +199,7 @@ def test_without_pairs_it_says_so():
 
 def test_the_page_shows_every_change_and_every_sentence(found, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "110")
-    show_audit(Screen(), found.model_dump(mode="json"))
+    show_audit(Screen(), found)
     shown = " ".join(capsys.readouterr().out.split())
     for text in ("base", "adapted", "the clip itself", "a grey clip", "pictures reversed", "0.75 of 4", "[0.30, 0.95]", "n/a"):
         assert text in shown
@@ -209,7 +209,7 @@ def test_the_page_shows_every_change_and_every_sentence(found, capsys, monkeypat
 def test_the_page_shows_markup_as_text(capsys):
     odd = case("a", "pass", "[/b]\x1b[31m", base=("x", "pass"))
     blank = trial(odd, "blank", (UNABLE,), base=("y", UNABLE))
-    show_audit(Screen(), counted([odd], [blank, trial(odd, "reversed", ("fail",), base=("x", "fail"))], ["base"]).model_dump())
+    show_audit(Screen(), counted([odd], [blank, trial(odd, "reversed", ("fail",), base=("x", "fail"))], ["base"]))
     shown = capsys.readouterr().out
     assert "[/b]" in shown and "\x1b" not in shown
 
