@@ -1,1 +1,1 @@
-"""Base beside adapted, item by item."""
+"""What a run is worth: cases of the test part, and every figure from them."""
