@@ -22,6 +22,7 @@ from srlite.evaluation.audit_words import words
 from srlite.evaluation.comparison import mcnemar
 from srlite.evaluation.document import ArmName, Audit, AuditedArm, Benefit, Case, Change, Estimate, Looked, Turned
 from srlite.evaluation.intervals import proportion
+from srlite.records.spellings import child_key
 from srlite.types import Decision, Item
 
 BEFORE, AFTER = "base", "adapted"
@@ -75,7 +76,7 @@ def nearness(case: Case, other: Case) -> tuple[bool, bool, bool]:
 
 def is_other_child(case: Case, other: Case) -> bool:
     """For certain: both are known, and differ."""
-    return None not in (case.child, other.child) and case.child != other.child
+    return None not in (case.child, other.child) and child_key(case.child) != child_key(other.child)
 
 
 def counted(cases: Sequence[Case], trials: Sequence[Trial], arms: Sequence[ArmName]) -> Audit:
