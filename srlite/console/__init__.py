@@ -20,6 +20,7 @@ from rich.text import Text
 
 from srlite.errors import SrliteError
 from srlite.escape import plain
+from srlite.notices import NOT_A_DEVICE
 from srlite.training.progress import Event, Note, Reading, SliceDone
 
 _COLOUR = {"pass": "green", "fail": "red", "unable_to_assess": "yellow", None: "magenta"}
@@ -29,7 +30,6 @@ _WORDS = {
     "unable_to_assess": "unable to assess",
     None: "no decision (unscored)",
 }
-NOT_A_DEVICE = "An observation aid for research and pilots, not a diagnostic device. Watch the clip; overrule where needed."
 DEMONSTRATION = "demonstration model"
 
 
