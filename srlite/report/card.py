@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from srlite.descriptor.prompts import canonical_prompt, generic_prompt, prompts_hash
@@ -75,4 +76,4 @@ def settings_lines(settings: Mapping[str, object], prefix: str = "") -> Iterator
         if isinstance(value, Mapping):
             yield from settings_lines(value, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name} = {value}"
+            yield f"{prefix}{name} = {json.dumps(value, ensure_ascii=False)}"

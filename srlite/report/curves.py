@@ -58,7 +58,7 @@ def training_plot(metrics: Metrics) -> Plot | None:
         "to assess; it should rise for mismatched pairs and not for matched ones. Below: the validation children, who choose "
         "the adapter."
     )
-    return Plot("training", "Training", drawn("training", 400, draw), words)
+    return Plot("training", "Slice by slice", drawn("training", 400, draw), words)
 
 
 def _line(axes, slices: Metrics, name: str, words: str, style: Look) -> None:

@@ -16,13 +16,13 @@ from xml.etree import ElementTree
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#BBBBBB"
 WIDTH_PT = 374
-"""About a phone's width, so that text of 10 points is read there as well."""
+"""About a phone's width, so that text is read there as well."""
 
 _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "srlite",
     "text.parse_math": False,  # an item's code may hold dollar signs
-    "font.size": 10,
+    "font.size": 11.5,
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same widths everywhere
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -31,10 +31,11 @@ _STYLE = {
     "lines.linewidth": 1.6,
     "lines.markersize": 5,
     "legend.frameon": False,
-    "legend.fontsize": 9,
-    "legend.handlelength": 2.4,
+    "legend.fontsize": 10.5,
+    "legend.handlelength": 1.9,
+    "legend.handletextpad": 0.5,
 }
-_KEPT = {"id", "d", "x", "y", "width", "height", "transform", "points", "patternUnits", "clip-path", "href", "viewBox"}
+_DROPPED = {"style", "version", "type"}
 
 
 def drawn(name: str, height_pt: float, draw: Callable) -> str:
@@ -76,13 +77,19 @@ def _local(tag: str) -> str:
 def _attributes(element: ElementTree.Element, wanted: set[str], name: str) -> dict[str, str]:
     """Those that matter, the inline style's among them, with ids made the figure's own."""
     given = {_local(key): value for key, value in element.attrib.items()}
-    kept = {key: value for key, value in given.items() if key in _KEPT} | _styled(given.get("style", ""))
+    kept = {key: value for key, value in given.items() if key not in _DROPPED} | _styled(given.get("style", ""))
     if element.tag == "svg":
         return {"viewBox": given["viewBox"]}
     if kept.get("id") not in wanted:
         kept.pop("id", None)
-    own = lambda value: re.sub(r"(url\(#|^#)([^)]+)", rf"\g<1>{name}-\g<2>", value)
-    return {key: f"{name}-{value}" if key == "id" else own(value) if "#" in value else value for key, value in kept.items()}
+    return {key: _own(key, value, name) for key, value in kept.items()}
+
+
+def _own(key: str, value: str, name: str) -> str:
+    """An id, or what names one, made the figure's own. A colour is neither, though it begins with a #."""
+    if key == "id":
+        return f"{name}-{value}"
+    return f"#{name}-{value[1:]}" if key == "href" else value.replace("url(#", f"url(#{name}-")
 
 
 def _styled(style: str) -> dict[str, str]:

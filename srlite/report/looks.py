@@ -47,4 +47,4 @@ def unit(axes, *sides: str) -> None:
 
 
 def legend_above(axes, columns: int) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 0.98), ncols=columns, columnspacing=1.2)
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 0.98), ncols=columns, columnspacing=0.9)

@@ -76,11 +76,11 @@ def accuracy_plot(evaluation: Evaluation) -> Plot | None:
             if accuracy.low is not None and accuracy.high is not None:
                 around = [[max(0, accuracy.value - accuracy.low)], [max(0, accuracy.high - accuracy.value)]]
                 axes.errorbar(at, accuracy.value, yerr=around, color=BLACK, capsize=5)
-            axes.text(at - 0.28, 0.02, f"{accuracy.value:.2f}", ha="left", va="bottom", backgroundcolor="white")
         if majority is not None:
             axes.axhline(majority, color=BLACK, linestyle="--", label="always the commoner outcome")
             legend_above(axes, 1)
-        axes.set_xticks(range(len(known)), [arm_words(name).replace(", ", ",\n") for name in known])
+        ticks = [f"{arm_words(name)}\n{arm.accuracy.value:.2f}".replace(" (", "\n(") for name, arm in known.items()]
+        axes.set_xticks(range(len(known)), ticks)
         axes.set_xlim(-0.6, len(known) - 0.4)
         unit(axes, "y")
         axes.set_ylabel("accuracy")
@@ -154,13 +154,15 @@ def audit_plot(audit: Audit) -> Plot | None:
         panels = figure.subplots(len(audit.arms), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (name, arm) in zip(panels, audit.arms.items(), strict=True):
             _changes(axes, arm.looked)
-            axes.set_title(arm_words(name), loc="right", fontsize=10)
-        legend_above(panels[0], 1)
+            axes.set_title(arm_words(name), loc="left", fontsize=11.5)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
         panels[-1].set_xlabel("share of pairs")
 
     rows = sum(len(arm.looked) for arm in audit.arms.values())
     words = "A descriptor that looks changes what it says when it is shown something else. With 95% intervals."
-    return Plot("audit", "Does it look at the clip?", drawn("audit", 70 + 34 * rows + 24 * len(audit.arms), draw), words)
+    return Plot(
+        "audit", "What changes when the clip changes", drawn("audit", 70 + 34 * rows + 24 * len(audit.arms), draw), words
+    )
 
 
 def _changes(axes, looked: Sequence[Looked]) -> None:
@@ -171,7 +173,7 @@ def _changes(axes, looked: Sequence[Looked]) -> None:
         axes.barh(at, values, 0.36, color=colour, edgecolor=BLACK, hatch=hatch, label=field.replace("_", " "))
         for y, e in zip(at, found, strict=True):
             if e.value is None:
-                axes.text(0.01, y, "n/a", va="center", fontsize=9)
+                axes.text(0.01, y, "n/a", va="center", fontsize=10.5)
             elif e.low is not None and e.high is not None:
                 around = [[max(0, e.value - e.low)], [max(0, e.high - e.value)]]
                 axes.errorbar(e.value, y, xerr=around, color=BLACK, capsize=2, linewidth=1)

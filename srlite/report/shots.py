@@ -59,7 +59,7 @@ def _jpeg(image) -> bytes:
 
 def strips(cases: Sequence[Case], settings: Settings, videos: Path | None, *, tick: Tick = lambda done, total: None) -> Strips:
     """Frames of every clip of the cases, from `videos` where it is given, else those kept by earlier runs."""
-    clips = {case.clip_sha256: case.clip for case in cases if case.clip_sha256}
+    clips = {case.clip_sha256: case.clip for case in cases if case.clip_sha256 and not case.unreadable}
     found: dict[str, tuple[Shot, ...]] = {}
     missing = []
     with ClipReaders(limit_s=settings.video.limit_s) as readers:

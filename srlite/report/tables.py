@@ -1,6 +1,7 @@
 """The tables of a report, made of the evaluation's own figures: nothing is worked out here but what stands beside what.
 
-Contract: every cell is text as it is printed. The first `left` columns are words, the others figures.
+Contract: every cell is text as it is printed. The first `left` columns are words, as is the last with `last_words`; the others
+are figures.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     left: int = 1
     note: str = ""
+    last_words: bool = False
 
 
 def paper_accuracy(evaluation: Evaluation) -> Table:
@@ -106,7 +108,7 @@ def matrix(name: str, arm: Arm) -> Table:
         ("fail", *_texts(m.fp, m.tn, m.unable_fail, m.unscored_fail, m.failed)),
     )
     head = ("Clinician found", "pass", "fail", "unable to assess", "no decision", "all")
-    return Table(f"Decisions {arm_words(name)}", head, rows, note="Pairs of a clip and its item.")
+    return Table(f"Decisions about a clip and its item, {arm_words(name)}", head, rows)
 
 
 def _texts(*counts: int) -> Iterator[str]:
@@ -130,7 +132,7 @@ def comparisons(evaluation: Evaluation) -> Table:
         "The same pairs twice. McNemar: exact, two-sided. Accuracy and abstention: the difference, its 95% interval from a "
         "bootstrap by child. Items: recall above 0.5 only after (gained) or only before (lost)."
     )
-    return Table("Before and after, pair by pair", head, rows, note=note)
+    return Table("Before and after, pair by pair", head, rows, note=note, last_words=True)
 
 
 def _difference(estimate: Estimate) -> str:
@@ -159,12 +161,18 @@ def items(evaluation: Evaluation) -> Table:
                 found.figures.few or "",
             )
         )
-    note = f"{arm_words(name).capitalize()}, unless the column says otherwise. Baseline: always the item's commoner outcome."
-    return Table("Item by item", (*head, *counts, "Note"), tuple(rows), left=2, note=note)
+    note = (
+        f"{arm_words(name).capitalize()}, unless the column says otherwise. Baseline: always the item's commoner outcome. "
+        "tp, fn: the clinician found pass, the decision was pass, fail. fp, tn: the clinician found fail, likewise."
+    )
+    return Table("Item by item", (*head, *counts, "Note"), tuple(rows), left=2, note=note, last_words=True)
 
 
 def _item_cells(found: ItemFigures) -> tuple[str, str, str]:
     return in_table(found.figures.accuracy), decimal(found.figures.majority), in_table(found.figures.sensitivity)
+
+
+_FOUND = "pass, fail: what the clinician found."
 
 
 def strata(evaluation: Evaluation) -> Iterator[Table]:
@@ -173,7 +181,7 @@ def strata(evaluation: Evaluation) -> Iterator[Table]:
     head = ("", "Pairs", "pass", "fail", "Accuracy", "Baseline", "Sensitivity", "Specificity", "Precision", "Note")
     for factor, groups in evaluation.arms[name].strata.items():
         rows = tuple(_stratum(group, found) for group, found in groups.items())
-        yield Table(f"By {factor}, {arm_words(name)}", head, rows, note="pass, fail: what the clinician found.")
+        yield Table(f"By {factor}, {arm_words(name)}", head, rows, note=_FOUND, last_words=True)
 
 
 def _stratum(group: str, found: Figures) -> tuple[str, ...]:

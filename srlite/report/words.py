@@ -9,7 +9,7 @@ from srlite.report.numbers import counted, in_words, p_value, percent, points
 
 DEMONSTRATION = "Made with the bundled demonstration models. They know a drawn world only: nothing here is about real children."
 ARM_WORDS = {
-    "generic": "before training, broad prompt",
+    "generic": "before training (broad prompt)",
     "base": "before training",
     "adapted": "after training",
 }
@@ -88,10 +88,18 @@ def compared(c: Comparison) -> str:
         return f"{arm_words(c.before).capitalize()} and {arm_words(c.after)} cannot be compared: {c.difference.reason}."
     interval = ""
     if c.difference.low is not None and c.difference.high is not None:
-        interval = f" (95% interval {points(c.difference.low)} to {points(c.difference.high)})"
-    change = f"From {arm_words(c.before)} to {arm_words(c.after)}, agreement changed by {points(c.difference.value)}"
+        interval = f" (95% interval {points(c.difference.low)} to {points(c.difference.high)} points)"
+    change = f"Agreement {arm_words(c.after)} is {_points_more(c.difference.value)} {arm_words(c.before)}{interval}"
     turned = f"{counted(c.only_after, 'pair')} became right and {c.only_before} became wrong"
-    return f"{change} percentage points{interval}: {turned} (exact McNemar test, {p_value(c.p)}). {_meaning(c)}"
+    return f"{change}: {turned} (exact McNemar test, {p_value(c.p)}). {_meaning(c)}"
+
+
+def _points_more(difference: float) -> str:
+    """To stand between two arms: 25 percentage points higher than."""
+    if not difference:
+        return "the same as"
+    more = "higher" if difference > 0 else "lower"
+    return f"{abs(100 * difference):.0f} percentage points {more} than"
 
 
 def _meaning(c: Comparison) -> str:

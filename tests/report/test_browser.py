@@ -55,9 +55,10 @@ def choose(chromium, name, value):
 
 
 def write(chromium, selector, text):
+    """As a person leaves a field: both events come."""
     chromium.evaluate(
         f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.value = {json.dumps(text)};"
-        "field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', {bubbles: true})) })()"
+        "for (const name of ['input', 'change']) field.dispatchEvent(new Event(name, {bubbles: true})) })()"
     )
 
 

@@ -38,6 +38,12 @@ def test_no_styles_no_addresses_and_ids_of_their_own(plots):
     assert len(ids) == len(set(ids))
 
 
+def test_colours_are_colours(plots):
+    for plot in plots:
+        for value in re.findall(r'(?:fill|stroke)="([^"]+)"', plot.svg):
+            assert re.fullmatch(r"none|#[0-9a-f]{6}|url\(#[\w-]+\)", value), value
+
+
 def test_text_is_text_of_a_size_that_a_phone_shows(plots):
     for plot in plots:
         root = ElementTree.fromstring(plot.svg)
