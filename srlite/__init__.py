@@ -7,6 +7,7 @@ The jobs are plain functions, for notebooks as for the command line:
     srlite.evaluate(items_csv, videos, run=...)         -> Evaluation
     srlite.assess([clip], "30_1", run=...)              -> iterator of Assessment or Failed
     srlite.export_run(run, to=..., out=...)             -> Exported
+    srlite.write_report(run)                            -> Written
 
 They are imported when first asked for: `import srlite` loads nothing heavy.
 """
@@ -23,6 +24,7 @@ _JOBS = {
     "evaluate": "srlite.evaluation.protocol",
     "assess": "srlite.assessing.job",
     "export_run": "srlite.exporting",
+    "write_report": "srlite.report.writing",
 }
 
 

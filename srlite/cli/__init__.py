@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import typer
 
-from srlite.cli import assess, data, doctor, export, judge, models, training, using
+from srlite.cli import assess, data, doctor, export, judge, models, report, training, using
 from srlite.errors import UsageError
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ for _command in (
     using.evaluate,
     using.demo,
     export.export,
+    report.report,
     doctor.doctor,
 ):
     app.command()(_command)
@@ -60,7 +61,7 @@ def _not_built(name: str) -> Callable:
 
 
 _ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
-for _name in ("report", "purge"):
+for _name in ("purge",):
     app.command(_name, context_settings=_ANYTHING)(_not_built(_name))
 
 

@@ -19,9 +19,9 @@ from rich.text import Text
 
 from srlite.errors import SrliteError
 from srlite.escape import plain
+from srlite.notices import NOT_A_DEVICE
 from srlite.training.progress import Event, Note, Reading, SliceDone
 
-NOT_A_DEVICE = "An observation aid for research and pilots, not a diagnostic device. Watch the clip; overrule where needed."
 DEMONSTRATION = "demonstration model"
 
 

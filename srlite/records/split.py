@@ -65,6 +65,15 @@ def write_split(split: Split, path: Path) -> None:
     write_private(Path(path), out.getvalue())
 
 
+def saved_split(path: Path) -> Split:
+    """The saved split by itself: its records hold clip, item, outcome, child and age alone. Raises InputError."""
+    sides: dict[str, list[Record]] = {side: [] for side in SIDES}
+    for (clip, item), row in _saved(Path(path)).items():
+        age = float(row.age_months) if row.age_months else None
+        sides[row.side].append(Record(clip, item, row.outcome, child=row.child or None, age_months=age))
+    return Split(*(tuple(sides[side]) for side in SIDES))
+
+
 def read_split(path: Path, records: Sequence[Record]) -> Split:
     """The saved split, with the records given. Raises InputError when they are not those that were split."""
     saved = _saved(Path(path))

@@ -35,6 +35,7 @@ from srlite.judge.questions import questions_hash
 from srlite.records.catalogue import Catalogue, read_catalogue, write_catalogue
 from srlite.records.sides import Split
 from srlite.records.split import items_on, read_split, write_split
+from srlite.training.kept import Lock, read_lock, read_metrics
 from srlite.types import Record
 from srlite.workbench import Workbench
 
@@ -63,31 +64,18 @@ class State:
         return f"{self.round:03d}-{self.slice:04d}-{self.step:06d}"
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
-    """Which models and texts a run belongs to, and with how many threads it was begun."""
-
-    descriptor: str
-    descriptor_sha256: str
-    judge: str
-    judge_sha256: str
-    questions_sha256: str
-    prompts_sha256: str
-    demonstration: bool
-    threads: int
-
-    @classmethod
-    def of(cls, bench: Workbench, threads: int) -> Lock:
-        return cls(
-            bench.descriptor_model.id,
-            bench.descriptor.base_sha256,
-            bench.judge_model.id,
-            bench.judge.sha256,
-            questions_hash(),
-            prompts_hash(),
-            bench.demonstration,
-            threads,
-        )
+def lock_of(bench: Workbench, threads: int) -> Lock:
+    """The lock of a run that is begun with this workbench."""
+    return Lock(
+        bench.descriptor_model.id,
+        bench.descriptor.base_sha256,
+        bench.judge_model.id,
+        bench.judge.sha256,
+        questions_hash(),
+        prompts_hash(),
+        bench.demonstration,
+        threads,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +106,7 @@ class Run:
         return items_on(self.folder / "split.csv", "train")
 
     def lock(self) -> Lock:
-        path = self.folder / "lock.json"
-        try:
-            return Lock(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
-            raise ModelError(
-                f"it cannot be told which models the run belongs to: {error}",
-                where=str(path),
-                remedy="Restore the file from a copy of the run, or begin a new run.",
-            ) from None
+        return read_lock(self.folder / "lock.json")
 
     def write_lock(self, lock: Lock) -> None:
         write_private(self.folder / "lock.json", json.dumps(asdict(lock), indent=2) + "\n")
@@ -155,10 +135,7 @@ class Run:
         append_private(self.folder / "metrics.jsonl", json.dumps(figures, allow_nan=False) + "\n")
 
     def metrics(self) -> list[dict[str, object]]:
-        """The lines of metrics.jsonl; a last line that a power cut left unfinished is not one."""
-        path = self.folder / "metrics.jsonl"
-        lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
-        return [json.loads(line) for line in lines[:-1]]
+        return read_metrics(self.folder / "metrics.jsonl")
 
     def keep_metrics_until(self, state: State) -> None:
         """Drop the lines of slices after `state`: they will be written again."""
@@ -293,7 +270,7 @@ def take_up(folder: Path, catalogue: Catalogue, records: Sequence[Record]) -> tu
 def own(run: Run, bench: Workbench, threads: int) -> int:
     """Write the lock of a fresh run, or check that of an old one; the threads that the run was begun with."""
     if not (run.folder / "lock.json").exists() and not run.checkpoints():
-        run.write_lock(Lock.of(bench, threads))
+        run.write_lock(lock_of(bench, threads))
     check_lock(run, bench)
     return run.lock().threads
 
@@ -301,7 +278,7 @@ def own(run: Run, bench: Workbench, threads: int) -> int:
 def check_lock(run: Run, bench: Workbench) -> None:
     """The models and texts of the workbench must be those that the run was made with. Raises ModelError."""
     then = run.lock()
-    now = Lock.of(bench, then.threads)
+    now = lock_of(bench, then.threads)
     changed = [name for name in asdict(now) if getattr(now, name) != getattr(then, name)]
     if changed:
         raise ModelError(

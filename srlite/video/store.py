@@ -41,14 +41,20 @@ class FrameStore:
     def frames(self, path: Path) -> tuple[Frames, str]:
         """Raises InputError naming the clip when it cannot be read."""
         sha256 = self.sha256(path)
-        parts = json.dumps([KEY_VERSION, sha256, *sorted(self._wanted.items())])
-        key = hashlib.sha256(parts.encode()).hexdigest()
-        kept = self._folder / key[:2] / f"{key}.npz"
-        found = _load(kept)
+        found = self.kept(sha256)
         if found is None:
             found = self.readers.read(path, **self._wanted)
-            self._keep(kept, _dump(found))
+            self._keep(self._place(sha256), _dump(found))
         return found, sha256
+
+    def kept(self, sha256: str) -> Frames | None:
+        """The frames of a clip by its hash, without the clip; None where the store does not hold them."""
+        return _load(self._place(sha256))
+
+    def _place(self, sha256: str) -> Path:
+        parts = json.dumps([KEY_VERSION, sha256, *sorted(self._wanted.items())])
+        key = hashlib.sha256(parts.encode()).hexdigest()
+        return self._folder / key[:2] / f"{key}.npz"
 
     def _keep(self, path: Path, content: bytes) -> None:
         with self._lock:

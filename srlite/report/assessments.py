@@ -1,0 +1,38 @@
+"""A page for assessments: description first, decision below it. No script is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from srlite.judge.questions import QUESTIONS
+from srlite.report.cases import answers, pictures
+from srlite.report.page import render
+from srlite.report.shots import Shot
+from srlite.report.words import DECISION_WORDS
+
+Document = Mapping[str, object]
+
+
+def assessment_page(documents: Sequence[Document], frames_of: Callable[[Document], Sequence[tuple[float, bytes]]]) -> str:
+    """One self-contained HTML page.
+
+    documents: of schema srlite.assessment/1, in the order in which they are shown. frames_of(document): (seconds, JPEG bytes)
+    of each frame, small; [] where there are none. Raises KeyError for a document of another schema.
+    """
+    questions = {q.id: q.text for q in QUESTIONS}
+    shown = [
+        {
+            "document": document,
+            "decision": DECISION_WORDS[document["decision"]],
+            "answers": answers(document["verdicts"], questions),
+            "pictures": pictures([Shot(seconds, jpeg) for seconds, jpeg in frames_of(document)]),
+        }
+        for document in documents
+    ]
+    return render(
+        "assessments.html.j2",
+        title="Assessments",
+        demonstration=any(document["demonstration"] for document in documents),
+        holds_pictures=any(entry["pictures"] for entry in shown),
+        shown=shown,
+    )

@@ -1,0 +1,182 @@
+"""The figures of an evaluation, each with a sentence that says what is to be seen.
+
+Contract: a figure that has nothing to show is None. Undefined values are left out of a line and marked "n/a" at a bar.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from srlite.escape import plain
+from srlite.evaluation.document import Arm, Audit, Evaluation, Looked
+from srlite.report.closer import CHANGE_WORDS
+from srlite.report.drawing import BLACK, GREY, SKY, VERMILLION, drawn
+from srlite.report.looks import Plot, legend_above, look, unit
+from srlite.report.words import arm_words, main_arm
+
+_SHORT = 14
+"""Letters of an item's code that a figure has room for."""
+
+
+def recall_plot(evaluation: Evaluation) -> Plot | None:
+    """The paper's figure 2, on its side: bars for before training, a line with markers for after."""
+    shown = [name for name in ("base", "adapted") if name in evaluation.arms] or [main_arm(evaluation)]
+    codes = list(evaluation.arms[shown[-1]].items)
+    if not codes:
+        return None
+
+    def draw(figure) -> None:
+        axes = figure.subplots()
+        at = range(len(codes))
+        for name in shown:
+            recalls = [_recall(evaluation.arms[name], code) for code in codes]
+            style = look(name)
+            if name == "adapted":
+                axes.plot(recalls, at, "-D", color=style.colour, label=arm_words(name))
+            else:
+                zero = [0 if math.isnan(r) else r for r in recalls]
+                axes.barh(at, zero, 0.66, color=style.colour, edgecolor=BLACK, hatch=style.hatch, label=arm_words(name))
+        for y, code in enumerate(codes):
+            if all(math.isnan(_recall(evaluation.arms[name], code)) for name in shown):
+                axes.text(0.01, y, "n/a", va="center")
+        axes.axvline(0.5, color=BLACK, linestyle=":", linewidth=1)
+        axes.set_yticks(list(at), [_short(code) for code in codes])
+        axes.set_ylim(len(codes) - 0.4, -0.6)
+        unit(axes, "x")
+        axes.set_xlabel("recall: share of the passes that were found")
+        legend_above(axes, 2)
+
+    words = "Each item's recall of pass. Dotted line: one half. n/a: the clinician found no pass of that item in the test part."
+    return Plot("recall", "Recall by item, before and after training", drawn("recall", 84 + 19 * len(codes), draw), words)
+
+
+def _recall(arm: Arm, code: str) -> float:
+    found = arm.items.get(code)
+    return math.nan if found is None or found.recall is None else found.recall
+
+
+def _short(code: str) -> str:
+    code = plain(code).replace("\n", " ")
+    return code if len(code) <= _SHORT else code[: _SHORT - 1] + "…"
+
+
+def accuracy_plot(evaluation: Evaluation) -> Plot | None:
+    """A bar for each arm with its interval, and the majority baseline."""
+    known = {name: arm for name, arm in evaluation.arms.items() if arm.accuracy.value is not None}
+    if not known:
+        return None
+    majority = next(iter(known.values())).overall.majority
+
+    def draw(figure) -> None:
+        axes = figure.subplots()
+        for at, (name, arm) in enumerate(known.items()):
+            accuracy, style = arm.accuracy, look(name)
+            axes.bar(at, accuracy.value, 0.6, color=style.colour, edgecolor=BLACK, hatch=style.hatch)
+            if accuracy.low is not None and accuracy.high is not None:
+                around = [[max(0, accuracy.value - accuracy.low)], [max(0, accuracy.high - accuracy.value)]]
+                axes.errorbar(at, accuracy.value, yerr=around, color=BLACK, capsize=5)
+        if majority is not None:
+            axes.axhline(majority, color=BLACK, linestyle="--", label="always the commoner outcome")
+            legend_above(axes, 1)
+        ticks = [f"{arm_words(name)}\n{arm.accuracy.value:.2f}".replace(" (", "\n(") for name, arm in known.items()]
+        axes.set_xticks(range(len(known)), ticks)
+        axes.set_xlim(-0.6, len(known) - 0.4)
+        unit(axes, "y")
+        axes.set_ylabel("accuracy")
+
+    words = "Share of test pairs whose decision was the clinician's, with 95% intervals. No decision counts as wrong."
+    return Plot("accuracy", "Accuracy", drawn("accuracy", 230, draw), words)
+
+
+def coverage_plot(evaluation: Evaluation) -> Plot | None:
+    """Risk against coverage as the unsure band widens."""
+    if not any(c.risk is not None for arm in evaluation.arms.values() for c in arm.coverage):
+        return None
+
+    def draw(figure) -> None:
+        axes = figure.subplots()
+        for name, arm in evaluation.arms.items():
+            known, style = [c for c in arm.coverage if c.risk is not None], look(name)
+            axes.plot(
+                [c.coverage for c in known],
+                [c.risk for c in known],
+                color=style.colour,
+                linestyle=style.dash,
+                marker=style.marker,
+                label=arm_words(name),
+            )
+        unit(axes, "x")
+        axes.set_ylim(bottom=-0.02)
+        axes.set_xlabel("coverage: share of pairs that are decided")
+        axes.set_ylabel("risk: share of these wrong")
+        legend_above(axes, 2)
+
+    words = "Leaving undecided what the judge is unsure of: towards the left less is decided, and the line should fall."
+    return Plot("coverage", "Risk against coverage", drawn("coverage", 250, draw), words)
+
+
+def reliability_plot(evaluation: Evaluation) -> Plot | None:
+    """The judge's probability of pass beside the share that passed."""
+    if not any(b.n for arm in evaluation.arms.values() for b in arm.calibration.bins):
+        return None
+
+    def draw(figure) -> None:
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], color=GREY, linewidth=1)
+        for name, arm in evaluation.arms.items():
+            bins, style = [b for b in arm.calibration.bins if b.share_passed is not None], look(name)
+            axes.plot(
+                [b.mean_probability for b in bins],
+                [b.share_passed for b in bins],
+                color=style.colour,
+                linestyle=style.dash,
+                marker=style.marker,
+                label=arm_words(name),
+            )
+        unit(axes, "x", "y")
+        axes.set_xlabel("the judge's probability of pass")
+        axes.set_ylabel("share that passed")
+        legend_above(axes, 2)
+
+    words = (
+        "On the grey line the judge's probability could be taken at its word. The table says how many pairs a point stands for."
+    )
+    return Plot("reliability", "Is the judge's probability to be trusted?", drawn("reliability", 280, draw), words)
+
+
+def audit_plot(audit: Audit) -> Plot | None:
+    """How often description and decision change with the clip, for each arm."""
+    if not any(arm.looked for arm in audit.arms.values()):
+        return None
+
+    def draw(figure) -> None:
+        panels = figure.subplots(len(audit.arms), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (name, arm) in zip(panels, audit.arms.items(), strict=True):
+            _changes(axes, arm.looked)
+            axes.set_title(arm_words(name), loc="left", fontsize=11.5)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
+        panels[-1].set_xlabel("share of pairs")
+
+    rows = sum(len(arm.looked) for arm in audit.arms.values())
+    words = "A descriptor that looks changes what it says when it is shown something else. With 95% intervals."
+    return Plot(
+        "audit", "What changes when the clip changes", drawn("audit", 70 + 34 * rows + 24 * len(audit.arms), draw), words
+    )
+
+
+def _changes(axes, looked: Sequence[Looked]) -> None:
+    kinds = (("description_changed", SKY, "////", -0.2), ("decision_changed", VERMILLION, "", 0.2))
+    for field, colour, hatch, shift in kinds:
+        found = [getattr(entry, field) for entry in looked]
+        at, values = [y + shift for y in range(len(found))], [e.value or 0 for e in found]
+        axes.barh(at, values, 0.36, color=colour, edgecolor=BLACK, hatch=hatch, label=field.replace("_", " "))
+        for y, e in zip(at, found, strict=True):
+            if e.value is None:
+                axes.text(0.01, y, "n/a", va="center", fontsize=10.5)
+            elif e.low is not None and e.high is not None:
+                around = [[max(0, e.value - e.low)], [max(0, e.high - e.value)]]
+                axes.errorbar(e.value, y, xerr=around, color=BLACK, capsize=2, linewidth=1)
+    axes.set_yticks(range(len(looked)), [CHANGE_WORDS[entry.change] for entry in looked])
+    axes.set_ylim(len(looked) - 0.4, -0.6)
+    unit(axes, "x")

@@ -1,0 +1,58 @@
+"""The page of `srlite assess --report`."""
+
+import io
+import re
+
+import pytest
+from PIL import Image
+
+from srlite.report import assessment_page
+
+
+def document(**more):
+    answered = {"answer": "yes", "probability": 0.91, "mass": 0.99}
+    questions = ("evidence", "met", "relevant", "well_formed", "abstains", "echo")
+    return {
+        "schema": "srlite.assessment/1",
+        "clip": {"path": "a/b.mp4", "sha256": "e" * 64, "duration_s": 4.0, "frames_s": [0.5, 1.5]},
+        "item": {"code": "30_1", "name": "stands on one foot", "criterion": "Two seconds at least."},
+        "description": "The child lifts the left foot for three seconds.",
+        "decision": "pass",
+        "verdicts": dict.fromkeys(questions, answered),
+        "models": {"descriptor": {"id": "tiny", "sha256": "a" * 64}, "adapter": None, "judge": {"id": "j", "sha256": "b" * 64}},
+        "demonstration": False,
+        "warnings": [],
+        "seconds": {},
+        "seed": 0,
+    } | more
+
+
+def jpeg():
+    out = io.BytesIO()
+    Image.new("RGB", (32, 24), "red").save(out, "JPEG")
+    return out.getvalue()
+
+
+def test_description_first_then_decision_without_a_script():
+    page = assessment_page([document()], lambda d: [(0.5, jpeg()), (1.5, jpeg())])
+    before, _, after = page.partition('<details class="decided">')
+    assert "The child lifts the left foot" in before and "pass" not in re.sub(r"<style>.*?</style>", "", before, flags=re.S)
+    assert "<b>pass</b>" in after and "0.91" in after and "a" * 64 in after
+    assert "<script" not in page and "script-src 'none'" in page
+    assert page.count("data:image/jpeg;base64,") == 2 and "0.5 s" in page and "Pictures of children" in page
+
+
+def test_no_pictures_no_decision_and_a_demonstration():
+    page = assessment_page([document(decision=None, demonstration=True, warnings=["<i>too short"])], lambda d: [])
+    assert "data:image" not in page and "no decision" in page and "drawn world" in page and "&lt;i&gt;too short" in page
+
+
+def test_pictures_are_those_of_their_document():
+    asked = []
+    assessment_page([document(seed=1), document(seed=2)], lambda d: asked.append(d["seed"]) or [])
+    assert asked == [1, 2]
+
+
+def test_another_schema_is_refused():
+    with pytest.raises(KeyError):
+        assessment_page([{"schema": "srlite.evaluation/1"}], lambda d: [])
