@@ -33,6 +33,7 @@ def assess(
     json: Json = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line, one a clip.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Write a CSV file, one row a clip.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page: descriptions with frames, decisions below.")] = None,
     fhir: Annotated[Path | None, typer.Option(help="Write a FHIR R4 bundle of preliminary observations.")] = None,
     subject: Annotated[str | None, typer.Option(help="Whom the bundle is about: a reference such as Patient/123.")] = None,
     effective: Annotated[str | None, typer.Option(help="When the clips were filmed, for the bundle: a date, or time.")] = None,
@@ -50,7 +51,7 @@ def assess(
     if (subject or effective) and not fhir:
         raise UsageError("--subject and --effective belong into a bundle", remedy="Give --fhir FILE.json, too.")
     check_given(subject, effective)
-    for place in (csv, fhir):
+    for place in (csv, report, fhir):
         not_there(place)
     quiet_libraries()
     from srlite.assessing.job import assess_all
@@ -60,7 +61,7 @@ def assess(
     folder = run or newest_run(screen, newest_finished)
     asked = _asked(screen, clips, item, items_csv, age_months, catalogue=finished_run(folder).catalogue())
     alone = items_csv is None and len(clips) == 1 and not clips[0].is_dir()
-    results, found = Results(screen, alone, json, jsonl, csv, fhir, subject, effective), []
+    results, found = Results(screen, folder, alone, json, jsonl, csv, report, fhir, subject, effective), []
     results.begin(asked)
     with screen.bar() as bar:
         for one in assess_all(asked, run=folder, samples=samples, tick=bar.show):

@@ -11,27 +11,32 @@ from pathlib import Path
 from srlite.assessing.document import CSV_COLUMNS, assessment_json, assessments_json, csv_cells, csv_line
 from srlite.assessing.fhir import fhir_bundle
 from srlite.assessing.job import Failed
+from srlite.config import read_settings
 from srlite.console import Screen
 from srlite.console.assessment import say_counts, show_assessment
 from srlite.errors import Findings, UsageError
 from srlite.files import append_private, private_folder, write_private
 from srlite.records.asked import Asked
 from srlite.records.spellings import child_key
+from srlite.report.assessments import write_assessments
 from srlite.types import Assessment
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """`alone`: a single clip was named, whose document or error stands for itself. `subject`, `effective`: see fhir_bundle.
+    """`alone`: a single clip was named, whose document or error stands for itself. `run`: the folder of the run that assesses.
+    `subject`, `effective`: see fhir_bundle.
 
     JSON lines and rows of the CSV file are written clip by clip; what speaks of all clips is written in the end.
     """
 
     screen: Screen
+    run: Path
     alone: bool
     json: bool
     jsonl: bool
     csv: Path | None
+    report: Path | None
     fhir: Path | None
     subject: str | None
     effective: str | None
@@ -41,8 +46,9 @@ class Results:
         if self.subject and len({child_key(one.child) for one in asked if one.child}) > 1:
             remedy = "Assess the clips of one child at a time, or leave --subject out."
             raise UsageError("--subject is one person, and the list names several children", remedy=remedy)
-        if self.fhir:
-            private_folder(self.fhir.parent)
+        for place in (self.fhir, self.report):
+            if place:
+                private_folder(place.parent)
         if self.csv:
             write_private(self.csv, csv_line(CSV_COLUMNS))
 
@@ -65,6 +71,9 @@ class Results:
         failed = len(found) - len(good)
         if self.json:
             self.screen.json(assessment_json(good[0]) if self.alone else assessments_json(found))
+        if self.report:
+            documents = [assessment_json(one) for one in good]
+            write_assessments(self.report, documents, read_settings(self.run / "config.toml"))
         if self.fhir:
             bundle = fhir_bundle(good, issued=datetime.now(UTC), subject=self.subject, effective=self.effective)
             write_private(self.fhir, json.dumps(bundle, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

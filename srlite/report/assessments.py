@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from srlite.config import Settings
+from srlite.files import write_private
 from srlite.judge.questions import QUESTIONS
 from srlite.report.cases import answers, pictures
 from srlite.report.page import render
-from srlite.report.shots import Shot
+from srlite.report.shots import Shot, frames_by_document
 from srlite.report.words import DECISION_WORDS
 
 Document = Mapping[str, object]
+
+
+def write_assessments(path: Path, documents: Sequence[Document], settings: Settings) -> None:
+    """The page with frames, mode 0600. settings: of the run that assessed. Raises DeviceError; InputError for a clip gone."""
+    with frames_by_document(settings) as frames_of:
+        write_private(path, assessment_page(documents, frames_of))
 
 
 def assessment_page(documents: Sequence[Document], frames_of: Callable[[Document], Sequence[tuple[float, bytes]]]) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from srlite.descriptor.prompts import canonical_prompt, generic_prompt, prompts_hash
-from srlite.evaluation.document import Card, ItemText, Named
-from srlite.judge.questions import QUESTIONS, RULES, SYSTEM, questions_hash
+from srlite.descriptor.prompts import prompts_hash
+from srlite.evaluation.document import Card, Named
+from srlite.evaluation.texts import item_text, judge_texts, question_texts
+from srlite.judge.questions import questions_hash
 from srlite.records.split import default_how
 from srlite.report.collect import Collected
 from srlite.report.tables import Table
-from srlite.types import Item
 
 
 def card_of(found: Collected) -> Card | None:
@@ -21,17 +21,18 @@ def card_of(found: Collected) -> Card | None:
     if found.lock is None or texts_changed(found):
         return None
     lock, settings = found.lock, found.settings
+    values = settings.model_dump(mode="json")  # models by name: a folder may be called after a person
     return Card(
         descriptor=Named(id=lock.descriptor, sha256=lock.descriptor_sha256),
         adapter=Named(id="none yet", sha256=None),
         judge=Named(id=lock.judge, sha256=lock.judge_sha256),
         demonstration=lock.demonstration,
-        questions={q.id: q.text for q in QUESTIONS},
-        judge_texts={"system": SYSTEM, "rules": RULES.strip()},
-        items=tuple(_text(item) for item in found.catalogue.values()),
+        questions=question_texts(),
+        judge_texts=judge_texts(settings),
+        items=tuple(map(item_text, found.catalogue.values())),
         split=settings.split.how or default_how((*found.split.train, *found.split.validation, *found.split.test)),
         steps=max((m["step"] for m in found.metrics if "step" in m), default=None),
-        settings=settings.model_dump(mode="json"),
+        settings=values | {"models": values["models"] | {"descriptor": lock.descriptor, "judge": lock.judge}},
         versions={},
     )
 
@@ -40,21 +41,6 @@ def texts_changed(found: Collected) -> bool:
     """Whether this srlite has other prompts or questions than the run was made with."""
     lock = found.lock
     return bool(lock) and (lock.prompts_sha256, lock.questions_sha256) != (prompts_hash(), questions_hash())
-
-
-def _text(item: Item) -> ItemText:
-    return ItemText(
-        code=item.code,
-        name=item.name,
-        criterion=item.criterion,
-        guidance=item.guidance,
-        domain=item.domain,
-        age_months=item.age_months,
-        temporal=item.temporal,
-        duration_s=item.duration_s,
-        prompt=canonical_prompt(item, item.age_months),
-        generic_prompt=generic_prompt(item, item.age_months),
-    )
 
 
 def data_counts(found: Collected) -> Table:

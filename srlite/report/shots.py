@@ -7,7 +7,8 @@ in the store by this. What cannot be shown is said in words.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +75,27 @@ def strips(cases: Sequence[Case], settings: Settings, videos: Path | None, *, ti
     return Strips(found, tuple(missing))
 
 
+@contextmanager
+def frames_by_document(settings: Settings) -> Iterator[Callable[[Mapping], list[tuple[float, bytes]]]]:
+    """Gives what finds the frames of an assessed clip, (seconds, JPEG): those kept, else read anew from the clip's path; none
+    where that holds another file now. Raises InputError when it cannot be read any more."""
+    with ClipReaders(limit_s=settings.video.limit_s) as readers:
+        stores = [_store(settings, readers, multiple) for multiple in MULTIPLES]
+
+        def frames_of(document: Mapping) -> list[tuple[float, bytes]]:
+            clip = document["clip"]
+            found = _kept(clip["sha256"], stores)
+            if found is None and stores[0].sha256(Path(clip["path"])) == clip["sha256"]:
+                found = stores[0].frames(Path(clip["path"]))[0]
+            return [] if found is None else [(shot.seconds, shot.jpeg) for shot in shots_of(found)]
+
+        yield frames_of
+
+
+def _kept(sha256: str, stores: Sequence[FrameStore]) -> Frames | None:
+    return next((frames for store in stores if (frames := store.kept(sha256)) is not None), None)
+
+
 def _store(settings: Settings, readers: ClipReaders, multiple: int) -> FrameStore:
     """A store that is read from; with no room at all nothing is added to it."""
     video = settings.video
@@ -83,7 +105,7 @@ def _store(settings: Settings, readers: ClipReaders, multiple: int) -> FrameStor
 
 def _kept_all(clips: Mapping[str, str], stores: Sequence[FrameStore]) -> Iterable[tuple[str, tuple[Shot, ...] | str]]:
     for sha256 in clips:
-        kept = next((frames for store in stores if (frames := store.kept(sha256)) is not None), None)
+        kept = _kept(sha256, stores)
         yield sha256, "its frames are not kept on this machine" if kept is None else shots_of(kept)
 
 

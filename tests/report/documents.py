@@ -1,37 +1,29 @@
 """Evaluations to make reports of, put together from the records of evaluation.json and counted from their cases."""
 
 import random
-from collections import Counter
 
+from srlite.evaluation.comparison import comparisons
 from srlite.evaluation.document import (
-    Arm,
     Audit,
     AuditedArm,
     Benefit,
-    Bin,
-    ByChild,
-    Calibration,
     Card,
     Case,
-    Comparison,
-    Covered,
-    Estimate,
     Evaluation,
-    Figures,
     Flow,
-    ItemFigures,
     ItemText,
     Judged,
     Looked,
-    Matrix,
     Named,
     Said,
     SecondArm,
     SecondJudge,
     Turned,
 )
-from srlite.evaluation.metrics import proportion
+from srlite.evaluation.figures import Basis, arm_figures
+from srlite.evaluation.intervals import proportion
 from srlite.judge.questions import QUESTIONS, RULES, SYSTEM
+from srlite.types import Item
 
 ITEMS = {
     "18_4": ("walks backward", "The child takes at least two steps backward.", True),
@@ -44,9 +36,7 @@ RIGHT = {"generic": 0.3, "base": 0.6, "adapted": 0.85}
 
 
 def estimate(hits):
-    found = proportion(hits)
-    reason = None if hits else "there are no such pairs"
-    return Estimate(value=found.value, low=found.low, high=found.high, n=found.n, reason=reason)
+    return proportion(hits, of="such pairs")
 
 
 def verdicts(decision, p=0.93):
@@ -96,111 +86,11 @@ def _said(dice, name, outcome):
 
 # ---- figures, counted -----------------------------------------------------------------------------------------------
 
-
-def figures(found, name):
-    """Of matched cases."""
-    pairs = [(c.outcome, c.arms[name].decision) for c in found if c.outcome and name in c.arms]
-    n = Counter(pairs)
-    matrix = Matrix(
-        tp=n["pass", "pass"],
-        fn=n["pass", "fail"],
-        fp=n["fail", "pass"],
-        tn=n["fail", "fail"],
-        unable_pass=n["pass", "unable_to_assess"],
-        unable_fail=n["fail", "unable_to_assess"],
-        unscored_pass=n["pass", None],
-        unscored_fail=n["fail", None],
-    )
-    passed, failed = [d for o, d in pairs if o == "pass"], [d for o, d in pairs if o == "fail"]
-    of = lambda wanted: estimate([o == wanted for o, d in pairs if d == wanted])
-    return Figures(
-        matrix=matrix,
-        accuracy=estimate([o == d for o, d in pairs]),
-        accuracy_decided=estimate([o == d for o, d in pairs if d in ("pass", "fail")]),
-        sensitivity=estimate([d == "pass" for d in passed]),
-        specificity=estimate([d == "fail" for d in failed]),
-        ppv=of("pass"),
-        npv=of("fail"),
-        balanced_accuracy=Estimate(value=None, n=len(pairs), reason="not worked out here"),
-        base_rate=len(passed) / len(pairs) if pairs else None,
-        majority=max(len(passed), len(failed)) / len(pairs) if pairs else None,
-        few=f"only {len(failed)} fails" if 0 < len(failed) < 3 else None,
-    )
-
-
-def item_figures(found, name):
-    f = figures(found, name)
-    m = f.matrix
-    return ItemFigures(
-        recall=f.sensitivity.value,
-        precision=f.ppv.value,
-        **{field: getattr(m, field) for field in ("tp", "fn", "fp", "tn", "unable_pass", "unable_fail")},
-        unscored=m.unscored_pass + m.unscored_fail,
-        figures=f,
-    )
-
-
-def arm(found, name):
-    matched, unrelated = [c for c in found if c.outcome], [c for c in found if not c.outcome]
-    overall = figures(found, name)
-    items = {code: item_figures([c for c in matched if c.item == code], name) for code in ITEMS}
-    abstention = estimate([c.arms[name].decision == "unable_to_assess" for c in unrelated if name in c.arms])
-    children = len({c.child for c in matched})
-    return Arm(
-        accuracy=overall.accuracy,
-        abstention=abstention,
-        relevance=estimate([True] * len(found)),
-        length_tokens=18.0,
-        items_recall_above_half=sum((i.recall or 0) > 0.5 for i in items.values()),
-        items=items,
-        overall=overall,
-        by_child=ByChild(
-            children=children,
-            accuracy=overall.accuracy,
-            sensitivity=overall.sensitivity,
-            specificity=overall.specificity,
-            abstention=abstention,
-        ),
-        strata={
-            "sex": {sex: figures([c for c in matched if c.sex == sex], name) for sex in ("female", "male")},
-            "age": {f"{age} months": figures([c for c in matched if c.age_months == age], name) for age in (6, 12, 18, 30, 42)},
-        },
-        coverage=tuple(
-            Covered(
-                band=b, coverage=1 - 2 * b, risk=max(0.0, 0.3 - b - 0.1 * (name == "adapted")), decided=int(40 * (1 - 2 * b))
-            )
-            for b in (0.0, 0.1, 0.2, 0.3, 0.4)
-        ),
-        calibration=Calibration(
-            brier=0.12,
-            n=40,
-            bins=tuple(
-                Bin(low=i / 5, high=(i + 1) / 5, n=8, mean_probability=i / 5 + 0.1, share_passed=min(1.0, i / 5 + 0.05))
-                for i in range(5)
-            ),
-        ),
-    )
-
-
-def comparison(found, before, after):
-    right = [(c.arms[before].decision == c.outcome, c.arms[after].decision == c.outcome) for c in found if c.outcome and c.arms]
-    n = Counter(right)
-    difference = (n[False, True] - n[True, False]) / max(1, len(right))
-    change = Estimate(value=difference, low=difference - 0.1, high=difference + 0.1, n=len(right))
-    return Comparison(
-        before=before,
-        after=after,
-        n=len(right),
-        both_right=n[True, True],
-        only_before=n[True, False],
-        only_after=n[False, True],
-        neither=n[False, False],
-        p=0.004,
-        difference=change,
-        abstention_difference=change,
-        items_gained=("18_4",),
-        items_lost=(),
-    )
+BASIS = Basis(
+    [Item(code, *ITEMS[code][:2], domain="gross motor", age_months=int(code.split("_")[0])) for code in ITEMS],
+    dict.fromkeys((q.id for q in QUESTIONS), 0.5),
+    seed=0,
+)
 
 
 def audit(names):
@@ -214,6 +104,7 @@ def audit(names):
     )
     changes = ("blank", "other_child", "reversed", "shuffled", "halved")
     one = AuditedArm(
+        accuracy=estimate(hits),
         looked=tuple(looked(change, shift) for shift, change in enumerate(changes)),
         turned=(Turned(change="reversed", items=("18_4",), n=5, as_it_should=estimate([True] * 3 + [False] * 2)),),
         benefit=Benefit(helped=9, hurt=2, n=20),
@@ -248,6 +139,7 @@ def card():
                 domain="gross motor",
                 age_months=int(code.split("_")[0]),
                 temporal=temporal,
+                directed=code == "18_4",
                 duration_s=None,
                 prompt=f"Item: {name}. Criterion: {criterion}",
                 generic_prompt="Summarise the gross motor behaviour of the child in this clip.",
@@ -290,8 +182,8 @@ def evaluation(found, arms=("base", "adapted"), closer=False, demonstration=True
     return Evaluation(
         run="run",
         demonstration=demonstration,
-        arms={name: arm(found, name) for name in arms},
-        comparisons=tuple(comparison(found, before, arms[-1]) for before in arms[:-1]),
+        arms={name: arm_figures(found, name, BASIS) for name in arms},
+        comparisons=comparisons(found, arms, seed=0),
         flow=flow(found, arms),
         unreadable=tuple(f"{c.clip}: {c.unreadable}" for c in found if c.unreadable),
         audit=audit(arms) if closer else None,

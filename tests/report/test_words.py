@@ -3,6 +3,7 @@
 import pytest
 from report.documents import case, estimate, evaluation, said
 
+from srlite.evaluation.comparison import compare
 from srlite.report.numbers import in_table, in_words, p_value, percent
 from srlite.report.words import summary
 
@@ -25,7 +26,7 @@ def test_nearly_all_is_not_all(share, words):
 
 def test_undefined_is_said_with_its_reason():
     none = estimate([])
-    assert in_words(none) == in_table(none) == "n/a: there are no such pairs"
+    assert in_words(none) == in_table(none) == "n/a: no such pairs"
 
 
 def test_an_estimate_comes_with_its_interval():
@@ -65,17 +66,15 @@ def test_better_and_worse_than_the_majority_are_told_apart():
 
 
 def test_without_an_outcome_there_is_no_accuracy_and_that_is_said():
-    assert summary(found((None, "pass")))[0].startswith("No accuracy can be given: there are no such pairs")
+    assert summary(found((None, "pass")))[0].startswith("No accuracy can be given: no valid examples")
 
 
 def test_a_comparison_says_what_chance_may_do():
-    from report.documents import comparison
-
     from srlite.report.words import compared
 
-    cases = [case(i, "30_1", "pass", {"base": said("fail"), "adapted": said("pass")}) for i in range(4)]
-    change = comparison(cases, "base", "adapted")
-    assert "changed by +100 percentage points" in compared(change)
-    assert "4 pairs became right and 0 became wrong (exact McNemar test, p = 0.004)" in compared(change)
+    cases = [case(i, "30_1", "pass", {"base": said("fail"), "adapted": said("pass")}) for i in range(9)]
+    change = compare(cases, "base", "adapted", seed=0)
+    assert "is 100 percentage points higher than before training" in compared(change)
+    assert "9 pairs became right and 0 became wrong (exact McNemar test, p = 0.004)" in compared(change)
     assert compared(change).endswith("Chance alone would rarely make such a change.")
     assert compared(change.model_copy(update={"p": 0.3})).endswith("Chance alone may explain such a change.")
