@@ -18,7 +18,7 @@ from pathlib import Path
 
 from srlite.clipcache import entries_of, older_entries
 from srlite.errors import UsageError
-from srlite.files import remove_leftovers
+from srlite.files import remove_for_good, remove_leftovers
 from srlite.models.store import cache_folder
 from srlite.purging.parts import CONTENTS, LISTS, affected, settle, strangers, take_out, today
 from srlite.purging.whom import Found, Known, Whom, find, read_known
@@ -134,7 +134,7 @@ def _in_run(run: Known, whom: Whom) -> InRun:
 def _forget(found: Survey) -> None:
     """In an order in which a killed purge finds its way: what a child is found by goes last, in all runs."""
     for path in (*found.kept, *found.older):
-        path.unlink(missing_ok=True)
+        remove_for_good(path)
     for run in found.runs:
         remove_leftovers(run.folder)
         add_mark(run.folder, today(), trained=run.trained)
@@ -165,7 +165,7 @@ def _plainly(found: Survey) -> Iterator[str]:
                 f"exported from them. Train anew without the child's rows, then delete them"
             )
     yield "the clinic's own videos and items.csv are not touched: take the child out of them yourself"
-    yield "files that were written elsewhere (reports, CSV files, exports, copies) are not known here"
+    yield "what was written or copied elsewhere (reports, CSV files, exports, backups) is not known here"
     yield "the judge's cache keeps numbers under hashes of texts: no name, no clip, no text is in it"
     if found.older:
         yield f"{len(found.older)} kept files of an older version do not tell whose they are, and go, too; they are made again"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from srlite.errors import InputError
 from srlite.evaluation.document import read_evaluation
-from srlite.files import sync_folder, write_private
+from srlite.files import remove_for_good, sync_folder, write_private
 from srlite.purging.whom import Whom
 from srlite.records.split import split_without
 from srlite.reviews import log
@@ -60,7 +60,7 @@ def settle(run: Path) -> None:
             os.replace(prepared, prepared.with_name(REWARDS))
             sync_folder(prepared.parent)
         else:
-            prepared.unlink()
+            remove_for_good(prepared)
 
 
 def features_without(path: Path, whom: Whom) -> Without:
@@ -75,13 +75,15 @@ def log_without(path: Path, whom: Whom) -> Without:
 
 
 def reviews_without(path: Path, whom: Whom) -> Without:
+    """Reviews of the child's clips, and those of others whose words name it."""
+
     def goes(review: Review) -> bool:
         said = f"{review.note}\n{review.corrected_description}"
         return whom.shown(review.clip, sha256=review.clip_sha256) or whom.named_in(said)
 
     try:
         return log.without(path.read_text(encoding="utf-8"), goes, day=today())
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         said, remedy = f"the reviews cannot be read: {error}", "Restore the file from a copy of the run, or delete it."
         raise InputError(said, where=str(path), remedy=remedy) from None
 
@@ -154,7 +156,7 @@ def take_out(run: Path, whom: Whom, parts: Iterable[Part]) -> None:
     """Write each file that holds something of the child without it. Raises DeviceError."""
     for part, path, text, _ in affected(run, whom, parts):
         if text is None:
-            path.unlink()
+            remove_for_good(path)
         else:
             write_private(path.with_name(part.prepared or path.name), text)
 
