@@ -3,6 +3,7 @@ prunes and reviews them."""
 
 import csv
 import hashlib
+import json
 import unicodedata
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def write_run(folder: Path, train, validation, test, *, log=()) -> Path:
     write_rewards(rewards, first / "rewards.jsonl")
     add_groups(groups, second / "rollouts.jsonl")
     with (second / "rollouts.unfinished.jsonl").open("a") as file:
-        file.write('{"pair": {"clip": "2026/z2.mp4", "ch')
+        file.write(json.dumps({"pair": {"clip": split.train[0].clip}})[:-2])
     for clip in sorted({r.clip for r in everyone}):
         write_private(second / "features" / entry_place(Path(), sha256(clip), "settings", ".safetensors").name, b"tensors")
     for line in ("the adapter sits on 7 modules", *log, "a last line"):

@@ -11,6 +11,7 @@ adapter that was trained on the child. A run that lost rows is marked (training/
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -31,7 +32,7 @@ STORES = ("frames", "features")
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """`count` entries of a file, or files of a folder, named by `what`."""
+    """`count` entries of a file, or in the files of a folder, named by `what`."""
 
     file: str
     what: str
@@ -118,17 +119,24 @@ def _survey(child: str, known: Sequence[Known], found: Found) -> Survey:
 
 
 def _in_run(run: Known, whom: Whom) -> InRun:
-    parts = affected(run.folder, whom, (*CONTENTS, *LISTS))
     sides = run.sides_of(whom.clips)
     learnt = (run.folder / "adapter").is_dir() or any(run.folder.glob("checkpoints/*"))
     return InRun(
         run.folder,
         whom,
-        tuple(Removal(str(path), part.what, count) for part, path, _, count in parts),
+        tuple(_removals(run.folder, whom)),
         tuple(sorted(sides)),
         "train" in sides and learnt,
         tuple(strangers(run.folder, whom)),
     )
+
+
+def _removals(run: Path, whom: Whom) -> Iterator[Removal]:
+    """Slices together: there may be thousands."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for part, path, _, count in affected(run, whom, (*CONTENTS, *LISTS)):
+        counts[path.relative_to(run).parts[0], part.what] += count
+    return (Removal(str(run / name), what, count) for (name, what), count in counts.items())
 
 
 def _forget(found: Survey) -> None:
@@ -168,7 +176,7 @@ def _plainly(found: Survey) -> Iterator[str]:
     yield "what was written or copied elsewhere (reports, CSV files, exports, backups) is not known here"
     yield "the judge's cache keeps numbers under hashes of texts: no name, no clip, no text is in it"
     if found.older:
-        yield f"{len(found.older)} kept files of an older version do not tell whose they are, and go, too; they are made again"
+        yield f"kept files of an older version ({len(found.older)}) do not tell whose they are: all go, and are made again"
 
 
 def purge_json(found: Survey, *, done: bool) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The CSV that the report's review mode saves: one review a row, validated as a whole before anything is kept.
 
     run  clip  clip_sha256  item  description  decision     what was reviewed, as it stands in evaluation.json
-    review  human_decision  reason  note                    agree, or overrule with a decision and a reason
+    review  human_decision  reason  note                    agree; or overrule with a decision and why; or neither
     reads_as                                                what the description as it is written says of the child
     corrected_description                                   what it should have said
     reviewer  when                                          who, and the moment in UTC (ISO 8601)
@@ -40,7 +40,8 @@ Moment = Annotated[str, AfterValidator(_utc)]
 
 
 class Review(BaseModel):
-    """One row. `decision` is None where the description had none (unscored)."""
+    """One row. `decision` is None where the description had none (unscored); `review` where a person only said what it reads as,
+    or how it should read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,7 +51,7 @@ class Review(BaseModel):
     item: Text
     description: str
     decision: Decision | None
-    review: Literal["agree", "overrule"]
+    review: Literal["agree", "overrule"] | None
     human_decision: Decision | None
     reason: Reason | None
     note: str
@@ -61,17 +62,19 @@ class Review(BaseModel):
 
     @model_validator(mode="after")
     def _means_one_thing(self) -> Review:
-        if self.review == "overrule" and (self.human_decision is None or self.reason is None):
-            raise ValueError("whoever overrules says what they decide (human_decision) and why (reason)")
+        if self.review == "overrule" and (self.human_decision is None or not (self.reason or self.note)):
+            raise ValueError("whoever overrules says what they decide (human_decision) and why (reason, or note)")
         if self.review == "agree" and self.human_decision not in (None, self.decision):
             raise ValueError(f"an agreement cannot have another decision: {self.human_decision!r}")
-        if self.reason == "other" and not self.note:
-            raise ValueError("reason other needs words in the column note")
+        if self.review is None and self.human_decision:
+            raise ValueError("a person's decision without agree or overrule in the column review")
+        if not (self.review or self.reads_as or self.corrected_description or self.note):
+            raise ValueError("the row says nothing")
         return self
 
 
 COLUMNS = tuple(Review.model_fields)
-_MAY_BE_NOTHING = ("decision", "human_decision", "reason", "reads_as")
+_MAY_BE_NOTHING = ("decision", "review", "human_decision", "reason", "reads_as")
 
 
 def read_reviews(path: Path, problems: Problems) -> list[tuple[int, Review]]:

@@ -1,8 +1,11 @@
 """A child is forgotten everywhere, and nobody else."""
 
+import csv
 import json
 import os
 import pty
+import re
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -14,7 +17,7 @@ from kept_run import CHILD, CLIPS, MINE, RENAMED, SPELT, case, contents, evaluat
 import srlite
 from srlite.errors import InputError, UsageError
 from srlite.evaluation.document import read_evaluation
-from srlite.files import append_private
+from srlite.files import append_private, file_sha256
 from srlite.purging.job import purge_json, runs_under, survey
 from srlite.records.split import saved_split
 from srlite.reviews.log import read_log
@@ -30,7 +33,8 @@ def naming(folder, names=NAMES):
     found = []
     for name, data in contents(folder).items():
         text = data.decode("utf-8", errors="replace")
-        ways = (text, text.encode("latin-1", "replace").decode("unicode_escape", "replace"), text.replace('""', '"'), name)
+        escaped = re.sub(r"\\u([0-9a-f]{4})", lambda m: chr(int(m[1], 16)), text)
+        ways = (text, escaped, text.replace('""', '"'), name)
         # a child 17 is not in 170: the id counts as a word
         if any(f"{plain(n)}" in plain(way).replace(plain("Zoë-170"), "") for n in names for way in ways):
             found.append(name)
@@ -123,7 +127,8 @@ def test_it_says_who_cannot_forget(clinic):
     assert any("items.csv are not touched" in note for note in document["notes"])
     removed = {(r["file"].rpartition("/")[2], r["what"]): r["count"] for r in document["removed"] if "/a/" in r["file"]}
     assert removed[("split.csv", "rows")] == 4 and removed[("log.txt", "lines")] == 3 and removed[("clips.json", "clips")] == 2
-    assert removed[("rollouts.jsonl", "groups of descriptions")] == removed[("rewards.jsonl", "groups of rewards")] == 4
+    assert removed[("rounds", "groups of rewards")] == 4 and removed[("rounds", "kept features")] == 2
+    assert removed[("rounds", "groups of descriptions")] == 4 + 4 + 1  # a slice, and one that was cut off in a line
     frames = {(r["file"].rpartition("/")[2], r["what"]): r["count"] for r in document["removed"] if "/cache/" in r["file"]}
     assert frames == {
         ("frames", "kept files"): 4,
@@ -299,3 +304,31 @@ def test_what_a_killed_write_left_goes_too(clinic):
     append_private(clinic / "runs" / "a" / ".split.csv.x1y2.part", f"{MINE[0]},18_4,train,pass,{CHILD},18\n")
     srlite.purge(CHILD, runs=runs(clinic))
     assert naming(clinic / "runs") == []
+
+
+def test_a_trained_run_is_evaluated_on_what_is_left(data, trained, tmp_path, home):
+    """The real thing: frames and features that training kept, and a run that goes on being of use."""
+    shutil.copytree(trained, tmp_path / "run")
+    shutil.copytree(trained.parent / "home", home, dirs_exist_ok=True)
+    shutil.copytree(data, tmp_path / "data")
+    items, videos = tmp_path / "data" / "items.csv", tmp_path / "data" / "videos"
+    rows = list(csv.reader(items.open(encoding="utf-8")))
+    child = rows[0].index("child")
+    whom = next(row[child] for row in rows[1:] if row[rows[0].index("item")] == "18_4")
+    clips = {row[rows[0].index("video")] for row in rows[1:] if row[child] == whom}
+    hashes = {file_sha256(videos / clip) for clip in clips}
+    kept = [p for p in (home / "cache").rglob("*") if p.is_file()]
+    found = srlite.purge(whom, runs=[tmp_path / "run"])
+    assert len(clips) > 1 and len(found.kept) == 2 * len(clips) and not found.older and not found.notes
+    gone = set(kept) - {p for p in (home / "cache").rglob("*") if p.is_file()}
+    assert gone == set(found.kept) and {p.name.partition("-")[0] for p in gone} == hashes
+    assert naming(tmp_path / "run", {whom, *clips, *hashes}) == [] == naming(home, {whom, *clips, *hashes})
+    with pytest.raises(InputError, match="new since the split was made") as caught:
+        srlite.evaluate(items, videos, run=tmp_path / "run")
+    assert "purged from this run" in caught.value.remedy
+    with items.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(row for row in rows if row[child] != whom)
+    assert srlite.evaluate(items, videos, run=tmp_path / "run").arms["adapted"]
+    with pytest.raises(InputError, match="records were purged"):
+        srlite.train(items, videos, run=tmp_path / "run", resume=True)
+    assert naming(tmp_path / "run", {whom, *clips, *hashes}) == []

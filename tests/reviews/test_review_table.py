@@ -8,6 +8,7 @@ from srlite.records.problems import Problems
 from srlite.reviews.table import COLUMNS, read_reviews
 
 CASE = case(records()[0])
+SAID = ("review", "human_decision", "reason", "reads_as", "corrected_description")
 
 
 def read(tmp_path, *rows):
@@ -30,6 +31,14 @@ def test_a_review_is_read_as_it_was_given(tmp_path):
     assert set(review_row(CASE)) == set(COLUMNS)
 
 
+def test_what_the_page_lets_one_say_is_taken(tmp_path):
+    """What a description reads as, before its decision was looked at; overruled with words alone; saved by a browser."""
+    blind = review_row(CASE, **dict.fromkeys(SAID, "")) | {"reads_as": "fail", "when": "2026-07-01T09:30:00.123Z"}
+    (_, first), (_, second) = read(tmp_path, blind, review_row(CASE, reason="", note="It was the other leg."))
+    assert (first.review, first.human_decision, first.reads_as) == (None, None, "fail")
+    assert (second.review, second.reason, second.note) == ("overrule", None, "It was the other leg.")
+
+
 @pytest.mark.parametrize("text", ["=1+1", "-2 steps", "@x", "'=quoted", "+a"])
 def test_what_was_made_harmless_for_spreadsheets_is_read_as_it_was(tmp_path, text):
     ((_, review),) = read(tmp_path, review_row(CASE, note=text, corrected_description=text))
@@ -41,7 +50,6 @@ def test_what_was_made_harmless_for_spreadsheets_is_read_as_it_was(tmp_path, tex
     ("changes", "said"),
     [
         ({"review": "perhaps"}, "column review: 'perhaps'"),
-        ({"review": ""}, "column review: ''"),
         ({"human_decision": "passed"}, "column human_decision: 'passed'"),
         ({"reason": "bad"}, "column reason: 'bad'"),
         ({"reads_as": "yes"}, "column reads_as: 'yes'"),
@@ -52,7 +60,8 @@ def test_what_was_made_harmless_for_spreadsheets_is_read_as_it_was(tmp_path, tex
         ({"when": "2026-07-01T09:30:00+02:00"}, "is not in UTC"),
         ({"human_decision": ""}, "what they decide"),
         ({"reason": ""}, "and why"),
-        ({"reason": "other"}, "needs words in the column note"),
+        ({"review": ""}, "a person's decision without agree or overrule"),
+        (dict.fromkeys(SAID, ""), "the row says nothing"),
         ({"review": "agree"}, "an agreement cannot have another decision: 'fail'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
