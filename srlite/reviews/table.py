@@ -40,8 +40,8 @@ Moment = Annotated[str, AfterValidator(_utc)]
 
 
 class Review(BaseModel):
-    """One row. `decision` is None where the description had none (unscored); `review` where a person only said what it reads as,
-    or how it should read."""
+    """One row. `decision` is None where there was none (unscored); `review` where a person only said what the description reads
+    as, or how it should read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
