@@ -129,6 +129,8 @@ print(found.exit_code, *(m for m in heavy if m in sys.modules))
         (["check", "ITEMS", "VIDEOS"], "0"),
         (["models", "list"], "0"),
         (["evaluate", "--help"], "0"),
+        (["purge", "--child", "C1", "--dry-run"], "3"),
+        (["review", "verify", "--run", "RUN"], "3"),
     ],
     ids=lambda words: " ".join(words[:2]) if isinstance(words, list) else "",
 )

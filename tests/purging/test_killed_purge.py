@@ -1,6 +1,7 @@
 """Killed before any of its writes, a purge is completed by the same command: the same files are left as by one that was not."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -70,7 +71,10 @@ print(json.dumps({"code": code, "changes": int(changes), "ends": ends}))
 
 @pytest.fixture
 def whole(clinic, home):
+    """Two runs: one names the child, of the other only the hashes of clips tell; and the caches."""
     (clinic / "whole").mkdir()
+    for name in ("a", "d"):
+        shutil.rmtree(clinic / "runs" / name)
     (clinic / "runs").rename(clinic / "whole" / "runs")
     home.rename(clinic / "whole" / "home")
     return clinic
@@ -81,7 +85,7 @@ def test_killed_anywhere_and_run_again(whole):
     done = subprocess.run([sys.executable, "-c", code, str(whole)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["code"] == 0 and found["changes"] > 40
+    assert found["code"] == 0 and found["changes"] > 25
     for n, (killed, again, the_same, was_done) in enumerate(found["ends"]):
         assert killed == -9, n
         assert the_same, f"killed before change {n}"

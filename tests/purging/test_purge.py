@@ -165,6 +165,18 @@ def test_two_children_one_after_the_other(clinic):
         srlite.purge("c1", runs=runs(clinic))
 
 
+def test_another_child_after_a_killed_purge_keeps_rewards_beside_their_groups(clinic):
+    """As a purge leaves it that was killed between the two files of a slice."""
+    a = clinic / "runs" / "a"
+    first = a / "rounds" / "001" / "0001"
+    lines = (first / "rewards.jsonl").read_text().splitlines(keepends=True)
+    (first / "rewards.purged.jsonl").write_text("".join(lines[4:]))
+    srlite.purge("c1", runs=[a])
+    assert {g.pair.clip for g in read_groups(first / "rollouts.jsonl")} == set(MINE)
+    assert [r[0].total for r in read_rewards(first / "rewards.jsonl")] == [0.0, 1.0, 2.0, 3.0]
+    assert not (first / "rewards.purged.jsonl").exists()
+
+
 def test_an_unknown_child_is_named_with_those_near_it(clinic, home):
     before = contents(clinic) | contents(home)
     with pytest.raises(InputError, match="there is no child 'Zoe-017' in 4 runs") as caught:
