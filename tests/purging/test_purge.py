@@ -167,21 +167,21 @@ def test_two_children_one_after_the_other(clinic):
 
 @pytest.mark.parametrize("pruned", [False, True], ids=["before the rollouts", "behind them"])
 def test_another_child_after_a_killed_purge_keeps_rewards_beside_their_groups(tmp_path, home, pruned):
-    """As a purge of C1 leaves it that was killed between the two files of a slice; a group's first reward is its number."""
+    """As a purge of Zoë-17 leaves it that was killed between the two files of a slice; a group's first reward is its number."""
     run = write_run(tmp_path / "three", records(), [], [])
     first = run / "rounds" / "001" / "0001"
     clips = [g.pair.clip for g in read_groups(first / "rollouts.jsonl")]
     rollouts, rewards = (
-        "".join(line for line, clip in zip((first / name).open(), clips, strict=True) if clip not in ("a1.mp4", "a2.mp4"))
+        "".join(line for line, clip in zip((first / name).open(), clips, strict=True) if clip not in MINE)
         for name in ("rollouts.jsonl", "rewards.jsonl")
     )
     (first / "rewards.purged.jsonl").write_text(rewards)
     if pruned:
         (first / "rollouts.jsonl").write_text(rollouts)
-    srlite.purge("Zoë-170", runs=[run])
+    srlite.purge("C1", runs=[run])
     groups, scores = read_groups(first / "rollouts.jsonl"), read_rewards(first / "rewards.jsonl")
     left = [(group.pair.clip, score[0].total) for group, score in zip(groups, scores, strict=True)]
-    stays = (*MINE, *(() if pruned else ("a1.mp4", "a2.mp4")))
+    stays = ("b1.mp4", "b2.mp4", *(() if pruned else MINE))
     assert left == [(clip, float(i)) for i, clip in enumerate(clips) if clip in stays]
     assert len(left) == (4 if pruned else 8) and not (first / "rewards.purged.jsonl").exists()
 
