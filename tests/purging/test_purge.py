@@ -20,6 +20,7 @@ from srlite.evaluation.document import read_evaluation
 from srlite.files import append_private, file_sha256
 from srlite.purging.job import purge_json, runs_under, survey
 from srlite.records.split import saved_split
+from srlite.report.collect import collect
 from srlite.reviews.log import read_log
 from srlite.training.owner import sole_owner
 from srlite.training.rollouts import groups_so_far, read_groups, read_rewards
@@ -98,6 +99,14 @@ def test_cases_and_reviews_of_the_child_go_and_the_chain_holds(clinic):
     assert (chain.lines, chain.purged, chain.head) == (log.lines, 4, log.head)
     assert chain.entries == log.entries[4:]
     assert read_log(clinic / "runs" / "a" / "reviews.jsonl").purged == 1  # a note on another child that names this one
+
+
+def test_a_report_made_afterwards_says_so(clinic):
+    srlite.purge(CHILD, runs=runs(clinic))
+    tested, trained, other = (" ".join(collect(clinic / "runs" / name).missing) for name in ("b", "a", "d"))
+    assert "4 test pairs were purged after the evaluation. The figures below still count them" in tested
+    assert "Records were purged" in tested and "cannot forget" not in tested
+    assert "cannot forget" in trained and "test pairs" not in trained and "purged" not in other
 
 
 def test_an_unreadable_clip_of_the_child_is_not_told_of_any_more(clinic):
