@@ -8,6 +8,8 @@ The jobs are plain functions, for notebooks as for the command line:
     srlite.assess([clip], "30_1", run=...)              -> iterator of Assessment or Failed
     srlite.export_run(run, to=..., out=...)             -> Exported
     srlite.write_report(run)                            -> Written
+    srlite.add_reviews(review_csv, run=...)             -> Added
+    srlite.purge(child, runs=[...])                     -> Survey
 
 They are imported when first asked for: `import srlite` loads nothing heavy.
 """
@@ -25,6 +27,8 @@ _JOBS = {
     "assess": "srlite.assessing.job",
     "export_run": "srlite.exporting",
     "write_report": "srlite.report.writing",
+    "add_reviews": "srlite.reviewing",
+    "purge": "srlite.purging.job",
 }
 
 

@@ -94,6 +94,16 @@ def require_space(folder: Path, needed_bytes: int) -> None:
         )
 
 
+def remove_for_good(path: Path) -> None:
+    """Delete a file, if it is there; after a power cut, too, it is not there any more. Raises DeviceError."""
+    try:
+        path.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except OSError as error:
+        remedy = "Check the folder and its permissions."
+        raise DeviceError(f"cannot be removed: {error.strerror or error}", where=str(path), remedy=remedy) from error
+
+
 def remove_leftovers(folder: Path) -> None:
     """Delete what a killed `write_private` left beside its files. Only for a folder that nobody else writes to."""
     for part in folder.rglob(".*.part"):

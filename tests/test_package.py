@@ -36,10 +36,12 @@ LEVELS = {
     "escape": 0,
     "notices": 0,
     "files": 1,
+    "clipcache": 1,
     "config": 1,
     "records": 2,
     "models": 2,
     "device": 3,
+    "reviews": 3,
     "video": 4,
     "descriptor": 4,
     "judge": 4,
@@ -57,6 +59,8 @@ LEVELS = {
     "exporting": 10,
     "report": 10,
     "judging": 10,
+    "reviewing": 10,
+    "purging": 10,
     "diversifying": 10,
     "console": 10,
     "demo": 11,
@@ -125,6 +129,8 @@ print(found.exit_code, *(m for m in heavy if m in sys.modules))
         (["check", "ITEMS", "VIDEOS"], "0"),
         (["models", "list"], "0"),
         (["evaluate", "--help"], "0"),
+        (["purge", "--child", "C1", "--dry-run"], "3"),
+        (["review", "verify", "--run", "RUN"], "3"),
     ],
     ids=lambda words: " ".join(words[:2]) if isinstance(words, list) else "",
 )
@@ -140,22 +146,6 @@ def test_without_a_card_nothing_is_loaded_for_nothing(examples, tmp_path, words,
         said = " ".join(" ".join(shown).split())
         assert "no CUDA card" in said and "--preset tiny" in said and "Traceback" not in said
         assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["purge", "--child", "7"],
-    ],
-)
-def test_what_is_not_built_says_so_and_exits_2(words):
-    from typer.testing import CliRunner
-
-    from srlite.cli import app
-
-    found = CliRunner().invoke(app, words)
-    assert found.exit_code == 2
-    assert "is not built yet" in found.output
 
 
 def test_the_error_tree_has_the_exit_codes_of_the_contract():

@@ -51,7 +51,7 @@ def test_a_second_train_in_the_same_folder_is_refused_and_a_killed_one_bars_no_w
     with pytest.raises(UsageError, match="the run folder is not empty") as caught:
         srlite.train(*records, run=run, preset="tiny", over=SMALL)
     assert caught.value.exit_code == 2 and "another --run DIR" in caught.value.remedy
-    with pytest.raises(UsageError, match=f"another process is training in this folder: process {first.pid} ") as caught:
+    with pytest.raises(UsageError, match=f"another process is at work in this folder: process {first.pid} ") as caught:
         srlite.train(*records, run=run, resume=True)
     assert caught.value.exit_code == 2 and "another --run DIR" in caught.value.remedy
     assert contents(run) == before and first.poll() is None

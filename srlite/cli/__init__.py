@@ -6,12 +6,9 @@ The other files are the commands. Heavy libraries load inside the command that n
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import typer
 
-from srlite.cli import assess, data, doctor, export, judge, models, report, training, using
-from srlite.errors import UsageError
+from srlite.cli import assess, data, doctor, export, judge, models, purge, report, review, training, using
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,6 +19,7 @@ app = typer.Typer(
 )
 models_app = typer.Typer(no_args_is_help=True, help="The models that srlite knows, and those that are here.")
 judge_app = typer.Typer(no_args_is_help=True, help="The judge.")
+review_app = typer.Typer(no_args_is_help=True, help="What people say of descriptions.")
 prompts_app = typer.Typer(no_args_is_help=True, help="The item prompts.")
 
 for _command in (
@@ -34,6 +32,7 @@ for _command in (
     export.export,
     report.report,
     doctor.doctor,
+    purge.purge,
 ):
     app.command()(_command)
 for _name, _command in (
@@ -45,24 +44,18 @@ for _name, _command in (
 ):
     models_app.command(_name)(_command)
 judge_app.command("check")(judge.judge_check)
+for _name, _command in (
+    ("add", review.review_add),
+    ("verify", review.review_verify),
+    ("labels", review.review_labels),
+    ("references", review.review_references),
+):
+    review_app.command(_name)(_command)
 prompts_app.command("diversify")(judge.prompts_diversify)
 app.add_typer(models_app, name="models")
 app.add_typer(judge_app, name="judge")
+app.add_typer(review_app, name="review")
 app.add_typer(prompts_app, name="prompts")
-
-
-def _not_built(name: str) -> Callable:
-    def command(context: typer.Context) -> None:
-        typer.echo(f"srlite {name} is not built yet.", err=True)
-        raise typer.Exit(UsageError.exit_code)
-
-    command.__doc__ = "Not built yet."
-    return command
-
-
-_ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
-for _name in ("purge",):
-    app.command(_name, context_settings=_ANYTHING)(_not_built(_name))
 
 
 @judge_app.callback()

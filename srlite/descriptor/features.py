@@ -1,17 +1,16 @@
 """What the vision tower sees of a clip, and its cache on disk.
 
-Contract: the tower runs without gradients, once for a clip; `FeatureStore` keeps the result under a key
-made of everything it depends on: the clip's bytes, the times and size of the frames, the tower's weights
-and the number format. The store has a budget in bytes: it takes features until it is full and never throws
+Contract: the tower runs without gradients, once for a clip; `FeatureStore` keeps the result under the clip's hash
+and a key made of everything else that it depends on (clipcache.py): the times and size of the frames, the tower's
+weights and the number format. The store has a budget in bytes: it takes features until it is full and never throws
 any out, because a run reads its clips in cycles, where throwing out the oldest would never leave a hit.
 What finds no room may be kept `aside` for as long as a slice of training lasts.
 Where the model is on a card, the tower waits in main memory and is there only while it is needed (`tower_at_work`).
-Left out: deleting a child's features (purge), frames on disk (the video room).
+Left out: frames on disk (the video room).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Sequence
@@ -23,12 +22,13 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
+from srlite.clipcache import entry_place
 from srlite.descriptor.inputs import Prompt
 from srlite.descriptor.load import Descriptor
 from srlite.files import write_private
 from srlite.types import Frames
 
-KEY_VERSION = "srlite.features/1"
+KEY_VERSION = "srlite.features/2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +66,12 @@ def _whole(parts: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
     return parts if isinstance(parts, torch.Tensor) else torch.cat(list(parts))
 
 
-def feature_key(descriptor: Descriptor, times_s: tuple[float, ...], size: tuple[int, int], clip_sha256: str) -> str:
-    """Hex sha256 over everything that the features depend on. size: height and width of a frame in pixels."""
-    parts = [KEY_VERSION, clip_sha256, [float(t).hex() for t in times_s], size, descriptor.vision_sha256, str(descriptor.dtype)]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+def feature_place(
+    folder: Path, descriptor: Descriptor, times_s: tuple[float, ...], size: tuple[int, int], clip_sha256: str
+) -> Path:
+    """Named after the clip and everything else that its features depend on. size: height and width of a frame in pixels."""
+    parts = [KEY_VERSION, [float(t).hex() for t in times_s], size, descriptor.vision_sha256, str(descriptor.dtype)]
+    return entry_place(folder, clip_sha256, json.dumps(parts), ".safetensors")
 
 
 class FeatureStore:
@@ -111,8 +113,7 @@ class FeatureStore:
         return features
 
     def _path(self, descriptor: Descriptor, times_s: tuple[float, ...], size: tuple[int, int], clip_sha256: str) -> Path:
-        key = feature_key(descriptor, times_s, tuple(size), clip_sha256)
-        return self.folder / key[:2] / f"{key}.safetensors"
+        return feature_place(self.folder, descriptor, times_s, tuple(size), clip_sha256)
 
     def _read(self, path: Path, descriptor: Descriptor) -> Features | None:
         if not path.is_file():

@@ -402,6 +402,8 @@ class Evaluation(Part):
     ablation: Ablation | None = None
     card: Card
     cases: tuple[Case, ...]
+    purged_cases: int = 0
+    """Cases that `srlite purge` took out of `cases`. Figures and flow were worked out before, and still count them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
 

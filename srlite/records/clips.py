@@ -134,6 +134,11 @@ def matching_notes(found: Mapping[str, str | None], folder: Folder, dropped: int
         yield f"{idle} of {len(folder.videos)} videos in the folder are named by no row"
 
 
+def clip_named(cell: str, folder: Folder) -> str | None:
+    """The real file that a cell of the column `video` means; None where it means none, or more than one."""
+    return _find(cell, 0, folder, Problems(str(folder.root)))
+
+
 def identical_clips(records: Iterable[Record], videos_dir: Path) -> tuple[str, ...]:
     """Notes on clips of different names with the same bytes; call it after `resolve_clips`.
 

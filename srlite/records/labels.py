@@ -1,7 +1,8 @@
 """labels.csv: descriptions with a person's answers to the judge's questions, to see whether a judge agrees with people.
 
 One description a row: `item`, `description`, and a column for each question that was answered: evidence, met, relevant,
-well_formed, abstains, echo (yes or no; an empty cell was not answered). A description may be empty.
+well_formed, abstains, echo (yes or no; an empty cell was not answered). A description may be empty; a ' that was put in front
+of one against formulas (escape.inert) is taken away.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from srlite.errors import InputError
+from srlite.escape import original
 from srlite.records.catalogue import Catalogue
 from srlite.records.problems import Problems
 from srlite.records.spellings import ANSWERS, word
@@ -48,7 +50,7 @@ def read_labels(path: Path, catalogue: Catalogue) -> tuple[Label, ...]:
             near = catalogue.nearest(cells["item"])
             problems.add(row.line, "item", f"there is no item {cells['item']!r} in the catalogue", remedy=near)
         else:
-            labels.append(Label(catalogue[cells["item"]], cells["description"], answers))
+            labels.append(Label(catalogue[cells["item"]], original(cells["description"]), answers))
     problems.raise_if_any()
     if not any(label.answers for label in labels):
         remedy = f"Answer some of the questions in columns of these names: {', '.join(QUESTION_COLUMNS)}."

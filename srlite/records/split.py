@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -90,6 +90,15 @@ def read_split(path: Path, records: Sequence[Record]) -> Split:
 def items_on(path: Path, side: str) -> frozenset[str]:
     """Codes of the items that have a record on that side of the saved split. Raises InputError when it cannot be read."""
     return frozenset(item for (_, item), row in _saved(Path(path)).items() if row.side == side)
+
+
+def split_without(path: Path, clips: Collection[str]) -> tuple[str, int]:
+    """The saved split's text without the rows of these clips, and how many those are. Raises InputError."""
+    heading, *rows = _rows(path)
+    kept = [row for row in rows if original(row[0]) not in clips]
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n").writerows([heading, *kept])
+    return out.getvalue(), len(rows) - len(kept)
 
 
 _CHANGED = (
@@ -224,14 +233,19 @@ def _age(record: Record) -> str:
 
 def _saved(path: Path) -> dict[tuple[str, str], _Saved]:
     """(clip, item) -> what was written of the record"""
+    plain = ([original(cell) for cell in row] for row in _rows(path)[1:])
+    return {(clip, item): _Saved(side, outcome, child_key(child), age) for clip, item, side, outcome, child, age in plain}
+
+
+def _rows(path: Path) -> list[list[str]]:
+    """Of a saved split, its headings first, as they are written."""
     try:
         rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"the saved split cannot be read: {error}", where=str(path)) from error
     if not rows or tuple(rows[0]) != _COLUMNS or any(len(r) != len(_COLUMNS) or r[2] not in SIDES for r in rows[1:]):
         raise InputError("this is no saved split, or it was changed", where=str(path), remedy="Start a new run.")
-    plain = ([original(cell) for cell in row] for row in rows[1:])
-    return {(clip, item): _Saved(side, outcome, child_key(child), age) for clip, item, side, outcome, child, age in plain}
+    return rows
 
 
 def _change(saved: _Saved | None, record: Record | None) -> str | None:

@@ -18,6 +18,7 @@ from srlite.records.catalogue import Catalogue, read_catalogue
 from srlite.records.sides import Split
 from srlite.records.split import saved_split
 from srlite.training.kept import Lock, read_lock, read_metrics
+from srlite.training.purged import Mark, read_mark
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ def collect(folder: Path) -> Collected:
     lock = read_lock(folder / "lock.json") if (folder / "lock.json").exists() else None
     metrics = tuple(read_metrics(folder / "metrics.jsonl"))
     evaluated, finished = (folder / "evaluation.json").exists(), (folder / "adapter").is_dir()
+    evaluation = read_evaluation(folder / "evaluation.json") if evaluated else None
     return Collected(
         run=folder.resolve().name,
         settings=settings,
@@ -58,10 +60,10 @@ def collect(folder: Path) -> Collected:
         lock=lock,
         metrics=metrics,
         finished=finished,
-        evaluation=read_evaluation(folder / "evaluation.json") if evaluated else None,
+        evaluation=evaluation,
         evaluation_sha256=_sha256(folder / "evaluation.json") if evaluated else None,
         reached=_reached(metrics, settings),
-        missing=tuple(_missing(lock, metrics, finished, evaluated)),
+        missing=(*_missing(lock, metrics, finished, evaluated), *_purged(read_mark(folder), evaluation)),
     )
 
 
@@ -90,3 +92,14 @@ def _missing(lock: Lock | None, metrics: tuple, finished: bool, evaluated: bool)
         then = "" if finished else "Once it is finished: "
         command = f"{then}srlite evaluate ITEMS_CSV VIDEOS --run DIR --compare base"
         yield f"There is no evaluation: nothing is known yet of how well the descriptions serve. {command}"
+
+
+def _purged(mark: Mark | None, evaluation: Evaluation | None) -> Iterator[str]:
+    if mark:
+        learnt = ". The adapter was trained on some of them, and cannot forget: train anew without them" if mark.trained else ""
+        yield f"Records were purged from this run on {', '.join(mark.days)}{learnt}."
+    if evaluation and evaluation.purged_cases:
+        yield (
+            f"{evaluation.purged_cases} test pairs were purged after the evaluation. The figures below still count them; those "
+            "of the pairs that are left: srlite evaluate ITEMS_CSV VIDEOS --run DIR --compare base"
+        )

@@ -19,6 +19,7 @@ from srlite.records.dataset import Dataset, read_dataset
 from srlite.records.sides import Split
 from srlite.records.split import How, default_how, split_records, unused_column
 from srlite.sizing import budget_for, models_of, place_for, sliced
+from srlite.training.owner import sole_owner
 from srlite.training.progress import Note, Reading, Tell, silent
 from srlite.video.check import refuse_unreadable
 from srlite.video.pool import ClipReaders
@@ -103,7 +104,7 @@ def train(
     clips = sorted({r.clip for r in data.records})
 
     from srlite.training.loop import train_run
-    from srlite.training.run import begin, check_place, sole_owner, take_up
+    from srlite.training.run import begin, check_place, take_up
     from srlite.workbench import open_workbench
 
     check_place(run, resume=resume)

@@ -5,21 +5,19 @@
     checkpoints/001-0001-000008/{adapter_model.safetensors, adapter_config.json, optimiser.safetensors, state.json, DONE}
                                                       round, slice, steps: a slice without signal takes no step
     adapter/                                          the checkpoint that the validation part chose; its presence: finished
-    evaluation.json
+    evaluation.json  reviews.jsonl  purged.json
 
 All paths inside are relative, so a run may be moved. Files are for their owner only. A checkpoint is written beside its
 place and renamed when complete; DONE is its last file. The newest is kept whole, of those before it only the adapters that
-were validated. One process at a time: `.lock` is held while training, `.owner` says by whom.
+were validated. One process at a time (owner.py).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -36,6 +34,7 @@ from srlite.records.catalogue import Catalogue, read_catalogue, write_catalogue
 from srlite.records.sides import Split
 from srlite.records.split import items_on, read_split, write_split
 from srlite.training.kept import Lock, read_lock, read_metrics
+from srlite.training.purged import explained, refuse_resuming
 from srlite.types import Record
 from srlite.workbench import Workbench
 
@@ -99,7 +98,11 @@ class Run:
         return read_catalogue(self.folder / "catalogue.toml")
 
     def split(self, records: Sequence[Record]) -> Split:
-        return read_split(self.folder / "split.csv", records)
+        """Raises InputError when the records are not those that were split, or those of them that were not purged."""
+        try:
+            return read_split(self.folder / "split.csv", records)
+        except InputError as error:
+            raise explained(self.folder, error) from None
 
     def items_trained(self) -> frozenset[str]:
         """Codes of the items with a record in the training part. Raises InputError when split.csv cannot be read."""
@@ -253,8 +256,9 @@ def begin(folder: Path, settings: Settings, catalogue: Catalogue, split: Split) 
 
 
 def take_up(folder: Path, catalogue: Catalogue, records: Sequence[Record]) -> tuple[Run, Split]:
-    """A run to be resumed. Raises InputError when it is none, or when records or item texts have changed since."""
+    """A run to be resumed. Raises InputError when it is none, or when records or item texts have changed or gone since."""
     check_place(folder, resume=True)
+    refuse_resuming(folder)
     run = Run(folder)
     kept = run.catalogue()
     changed = [code for code in kept if code not in catalogue or kept[code] != catalogue[code]]
@@ -286,40 +290,6 @@ def check_lock(run: Run, bench: Workbench) -> None:
             where=str(run.folder),
             remedy="Use the same models (see lock.json of the run), or begin a new run.",
         )
-
-
-@contextmanager
-def sole_owner(folder: Path) -> Iterator[str | None]:
-    """Hold the folder's lock. Yields a sentence about the process before, where that one was killed.
-
-    The lock itself never goes stale: the system takes it back when its process ends, however it ends. Raises UsageError, which
-    names the process, when another one trains here.
-    """
-    from filelock import FileLock, Timeout
-
-    lock, owner = FileLock(private_folder(folder) / ".lock", mode=0o600, timeout=0), folder / ".owner"
-    try:
-        lock.acquire()
-    except Timeout:
-        raise UsageError(
-            f"another process is training in this folder: {_owner(owner)}",
-            where=str(folder),
-            remedy="Wait for it, stop it, or give another --run DIR.",
-        ) from None
-    try:
-        left = f"taken over from {_owner(owner)}, which was ended from outside" if owner.exists() else None
-        write_private(owner, f"process {os.getpid()} on {platform.node()}\n")
-        yield left
-    finally:
-        owner.unlink(missing_ok=True)
-        lock.release()
-
-
-def _owner(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return "a process that has not said its name yet"
 
 
 def finished_run(folder: Path) -> Run:

@@ -1,14 +1,13 @@
 """Frames of clips on disk, so that a clip is decoded once for all rounds and runs.
 
 Contract: `frames(path)` gives the sampled pictures of a clip and the SHA-256 of its bytes. Kept losslessly compressed, one
-file a clip and settings, mode 0600, under a key made of the clip's bytes and of everything that decides which pictures are
-taken. A file that cannot be read is made again. Several threads may ask at once. The store has a budget in bytes: it keeps
-frames until it is full and never throws any out, because a run reads its clips in cycles.
+file a clip and settings, mode 0600, under the clip's hash and a key of everything that decides which pictures are taken
+(clipcache.py). A file that cannot be read is made again. Several threads may ask at once. The store has a budget in bytes: it
+keeps frames until it is full and never throws any out, because a run reads its clips in cycles.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import threading
@@ -18,12 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from srlite.clipcache import entry_place
 from srlite.files import write_private
 from srlite.types import Frames
 from srlite.video.pool import ClipReaders
 from srlite.video.reader import sha256_of
 
-KEY_VERSION = "srlite.frames/1"
+KEY_VERSION = "srlite.frames/2"
 
 
 class FrameStore:
@@ -52,9 +52,7 @@ class FrameStore:
         return _load(self._place(sha256))
 
     def _place(self, sha256: str) -> Path:
-        parts = json.dumps([KEY_VERSION, sha256, *sorted(self._wanted.items())])
-        key = hashlib.sha256(parts.encode()).hexdigest()
-        return self._folder / key[:2] / f"{key}.npz"
+        return entry_place(self._folder, sha256, json.dumps([KEY_VERSION, *sorted(self._wanted.items())]), ".npz")
 
     def _keep(self, path: Path, content: bytes) -> None:
         with self._lock:

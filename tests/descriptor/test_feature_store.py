@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import stat
+from pathlib import Path
 
 import pytest
 import torch
 
-from srlite.descriptor.features import FeatureStore, encode, feature_key
+from srlite.descriptor.features import FeatureStore, encode, feature_place
 from srlite.descriptor.inputs import build_prompt
 
 CLIP = "c" * 64
@@ -57,9 +58,9 @@ def test_files_are_private(descriptor, prompt, tmp_path):
 def test_the_key_holds_what_the_features_depend_on(descriptor, folder, make, family, prompt):
     def key(model=descriptor, sha256=CLIP, **clip):
         frames = make.noise(family, **clip)
-        return feature_key(model, frames.times_s, frames.images.shape[1:3], sha256)
+        return feature_place(Path("kept"), model, frames.times_s, frames.images.shape[1:3], sha256)
 
-    assert key() == feature_key(descriptor, prompt.times_s, prompt.size, CLIP)  # the text is not part of it
+    assert key() == feature_place(Path("kept"), descriptor, prompt.times_s, prompt.size, CLIP)  # the text is not part of it
     others = [
         key(sha256="d" * 64),
         key(times_s=(0.0, 0.3, 0.8, 1.0, 1.9, 2.3)),

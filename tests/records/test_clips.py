@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from srlite.errors import InputError
-from srlite.records.clips import identical_clips, read_folder, resolve_clips
+from srlite.records.clips import clip_named, identical_clips, read_folder, resolve_clips
 from srlite.types import Record
 
 
@@ -61,6 +61,14 @@ def test_exact_wins_over_similar_and_ambiguous_is_an_error(videos):
     assert resolve(videos, "a.MP4")[0] == ["a.MP4"]
     said = refusal(videos, "a.Mp4")
     assert "line 2" in said and "'a.MP4'" in said and "'a.mp4'" in said
+
+
+def test_one_cell_by_itself(videos):
+    folder = read_folder(make(videos, "a.mp4", "b.MOV", "b.mov"))
+    assert clip_named("a.MP4", folder) == "a.mp4" and clip_named("b.mov", folder) == "b.mov"
+    assert (
+        clip_named("b.Mov", folder) is None and clip_named("c.mp4", folder) is None and clip_named("../a.mp4", folder) is None
+    )
 
 
 def test_the_stem_keeps_its_case(videos):

@@ -27,6 +27,11 @@ def test_answers_are_read_and_gaps_are_gaps(tmp_path):
     assert (second.description, second.answers) == ("", {"met": False})
 
 
+def test_a_description_made_harmless_for_spreadsheets_is_read_as_it_was(tmp_path):
+    found = read(tmp_path, "item,description,met\n30_1,'=Stands.,yes\n30_1,'quoted,yes\n")
+    assert [label.description for label in found] == ["=Stands.", "'quoted"]
+
+
 def test_all_that_is_wrong_is_told_at_once(tmp_path):
     with pytest.raises(InputError) as caught:
         read(tmp_path, "item,description,met\n30_2,Stands.,yes\n30_1,Stands.,perhaps\n")

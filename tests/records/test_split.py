@@ -11,7 +11,7 @@ import pytest
 
 from srlite.errors import InputError
 from srlite.records.spellings import child_key
-from srlite.records.split import Split, default_how, read_split, split_records, write_split
+from srlite.records.split import Split, default_how, read_split, saved_split, split_records, split_without, write_split
 from srlite.types import Record
 
 
@@ -208,6 +208,21 @@ def test_saved_split_comes_back(tmp_path: Path):
     assert path.read_text("utf-8").startswith("clip,item,side,")
     assert "\n=" not in path.read_text("utf-8") and ",@" not in path.read_text("utf-8")
     assert read_split(path, list(reversed(records))) == split
+
+
+def test_a_saved_split_is_read_and_pruned_by_itself(tmp_path: Path):
+    records, path = [replace(r, age_months=18.5) for r in clinic(10, 3, fails=0.3)], tmp_path / "split.csv"
+    records[4] = replace(records[4], clip='=1, "odd".mp4')
+    split = cut(records)
+    write_split(split, path)
+    told = saved_split(path)
+    for side in ("train", "validation", "test"):
+        kept = [(r.clip, r.item, r.outcome, r.child.lower(), r.age_months) for r in split.side(side)]
+        assert [(r.clip, r.item, r.outcome, r.child, r.age_months) for r in told.side(side)] == kept
+    lines = path.read_text("utf-8").splitlines()
+    text, count = split_without(path, {records[4].clip, "0_0.mp4", "none.mp4"})
+    assert count == 2 and text.splitlines() == [line for line in lines if "odd" not in line and "0_0.mp4" not in line]
+    assert split_without(path, ()) == (path.read_text("utf-8"), 0)
 
 
 def test_changed_data_are_noticed_and_named(tmp_path: Path):

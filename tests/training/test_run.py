@@ -12,7 +12,8 @@ from srlite.config import Settings, settings_from
 from srlite.errors import InputError, ModelError, UsageError
 from srlite.records.dataset import catalogue_of
 from srlite.records.sides import Split
-from srlite.training.run import Run, State, begin, check_place, finished_run, newest_finished, sole_owner, take_up
+from srlite.training.owner import sole_owner
+from srlite.training.run import Run, State, begin, check_place, finished_run, newest_finished, take_up
 from srlite.types import Record
 
 RECORDS = tuple(Record(f"{i}.mp4", "30_1", "pass" if i % 2 else "fail", child=f"c{i}", line=i + 2) for i in range(6))
@@ -196,7 +197,7 @@ def test_a_file_is_not_called_a_folder_that_is_not_empty(tmp_path):
 
 def test_a_second_process_is_kept_out_and_a_dead_one_is_not(tmp_path):
     hold = (
-        "import sys, time; from pathlib import Path; from srlite.training.run import sole_owner\n"
+        "import sys, time; from pathlib import Path; from srlite.training.owner import sole_owner\n"
         "with sole_owner(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
     )
     other = subprocess.Popen([sys.executable, "-c", hold, str(tmp_path)], stdout=subprocess.PIPE, text=True)
