@@ -71,12 +71,13 @@ class Results:
         failed = len(found) - len(good)
         if self.json:
             self.screen.json(assessment_json(good[0]) if self.alone else assessments_json(found))
-        if self.report:
-            documents = [assessment_json(one) for one in good]
-            write_assessments(self.report, documents, read_settings(self.run / "config.toml"))
         if self.fhir:
             bundle = fhir_bundle(good, issued=datetime.now(UTC), subject=self.subject, effective=self.effective)
             write_private(self.fhir, json.dumps(bundle, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        if self.report:
+            documents = [assessment_json(one) for one in good]
+            write_assessments(self.report, documents, read_settings(self.run / "config.toml"))
+            self.screen.say(f"report: {self.report}")
         if not self.alone:
             say_counts(self.screen, [one.decision for one in good], failed)
         if failed:

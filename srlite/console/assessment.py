@@ -11,8 +11,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from srlite.console import NOT_A_DEVICE, Screen, counted, mark
+from srlite.console import Screen, counted, mark
 from srlite.escape import plain
+from srlite.notices import NOT_A_DEVICE
 
 _COLOUR = {"pass": "green", "fail": "red", "unable_to_assess": "yellow", None: "magenta"}
 _WORDS = {

@@ -32,7 +32,8 @@ def session(data, broken, tmp_path_factory):
 
 
 def test_a_folder_in_every_form(run_cli, session, trained, tmp_path):
-    files = ("--csv", tmp_path / "out" / "table.csv", "--fhir", tmp_path / "out" / "bundle.json", "--subject", "Patient/7")
+    out = tmp_path / "out"
+    files = ("--csv", out / "table.csv", "--fhir", out / "bundle.json", "--report", out / "page.html", "--subject", "Patient/7")
     found = run_cli("assess", session, "--item", "18_3", "--run", trained, "--samples", 2, "--jsonl", *files)
     assert found.returncode == 6, found.stderr
     lines = [json.loads(line) for line in found.stdout.splitlines()]
@@ -50,7 +51,10 @@ def test_a_folder_in_every_form(run_cli, session, trained, tmp_path):
     assert [e.resource.derivedFrom[0].identifier.value for e in bundle.entry] == [line["clip"]["sha256"] for line in lines]
     assert [e.resource.subject.reference for e in bundle.entry] == ["Patient/7"] * 2
     assert not [word for word in ("a.mp4", "c.mp4", str(tmp_path), session.parent.name, trained.name) if word in text]
-    assert all((tmp_path / "out" / name).stat().st_mode & 0o077 == 0 for name in ("table.csv", "bundle.json"))
+    page = (out / "page.html").read_text(encoding="utf-8")
+    assert page.count("data:image/jpeg;base64,") == sum(len(line["clip"]["frames_s"]) for line in lines) == 16
+    assert all(line["description"] in page for line in lines) and page.count("2 more descriptions") == 2
+    assert all((out / name).stat().st_mode & 0o077 == 0 for name in ("table.csv", "bundle.json", "page.html"))
     again = run_cli("assess", session, "--item", "18_3", "--run", trained, *files)
     assert again.returncode == 2 and "nothing is written over" in again.stderr
 
@@ -66,7 +70,7 @@ def test_a_list_in_one_document(run_cli, session, trained):
     ]
 
 
-FORMS = dict(alone=False, json=True, jsonl=False, csv=None, fhir=None, subject=None, effective=None)
+FORMS = dict(run=None, alone=False, json=True, jsonl=False, csv=None, fhir=None, report=None, subject=None, effective=None)
 
 
 def test_where_every_clip_is_broken_there_is_still_a_document(together, capsys):
