@@ -8,10 +8,9 @@ from pathlib import Path
 from srlite.config import Settings
 from srlite.files import write_private
 from srlite.judge.questions import QUESTIONS
-from srlite.report.cases import answers, pictures
+from srlite.report.cases import Judgement, answers, pictures
 from srlite.report.page import render
-from srlite.report.shots import Shot, frames_by_document
-from srlite.report.words import DECISION_WORDS
+from srlite.report.shots import Sheet, frames_by_document
 
 Document = Mapping[str, object]
 
@@ -32,9 +31,8 @@ def assessment_page(documents: Sequence[Document], frames_of: Callable[[Document
     shown = [
         {
             "document": document,
-            "decision": DECISION_WORDS[document["decision"]],
-            "answers": answers(document["verdicts"], questions),
-            "pictures": pictures([Shot(seconds, jpeg) for seconds, jpeg in frames_of(document)]),
+            "answers": answers([_judgement(document)], questions),
+            "pictures": pictures([Sheet((seconds,), jpeg) for seconds, jpeg in frames_of(document)]),
         }
         for document in documents
     ]
@@ -45,3 +43,8 @@ def assessment_page(documents: Sequence[Document], frames_of: Callable[[Document
         holds_pictures=any(entry["pictures"] for entry in shown),
         shown=shown,
     )
+
+
+def _judgement(document: Document) -> Judgement:
+    verdicts = {q: (v["answer"], v["probability"]) for q, v in document["verdicts"].items()}
+    return Judgement("answer", document["decision"], verdicts)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from srlite.evaluation.document import Case, Evaluation, ItemText, Said
 from srlite.report.numbers import decimal
-from srlite.report.shots import Shot, Strips
+from srlite.report.shots import Sheet, Strips
 from srlite.report.words import DECISION_WORDS, arm_words, main_arm
+from srlite.types import Decision
 
 KIND_WORDS = {
     "false_pass": "pass, where the clinician found fail",
@@ -29,33 +30,41 @@ KIND_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A frame in the page: its moment, and the JPEG as a data address."""
+    """A sheet in the page: the moments of its frames, and the JPEG as a data address."""
 
-    seconds: float
+    seconds: tuple[float, ...]
     address: str
+    width: int
+    height: int
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One question of the judge with its answer: yes, no or unscored, and the probability of yes."""
+class Judgement:
+    """What the judge made of one description. `verdicts`: question -> answer and probability of yes."""
 
-    question: str
-    answer: str
-    probability: str
+    words: str
+    decision: Decision | None
+    verdicts: Mapping[str, tuple[str, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A table: a column for each description, a row for each question. Cells are text: "yes 0.93"."""
+
+    heads: tuple[str, ...]
+    decisions: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one arm said of a pair, and what the judge made of it."""
+    """What one arm said of a pair, and which kind of error its decision is. `true`: of the drawn clip, where that is known."""
 
     arm: str
     words: str
     description: str
-    decision: str
     kind: str
-    answers: tuple[Answered, ...]
-    tokens: int | None = None
-    true: bool | None = None
+    true: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,7 @@ class Shown:
     outcome: str
     pictures: tuple[Picture, ...]
     told: tuple[Told, ...]
+    answers: Answers
 
     @property
     def kind(self) -> str:
@@ -85,18 +95,26 @@ def kind_of(case: Case, said: Said) -> str:
     return "right" if said.decision == case.outcome else f"false_{said.decision}"
 
 
-def pictures(shots: Sequence[Shot]) -> tuple[Picture, ...]:
-    return tuple(Picture(s.seconds, f"data:image/jpeg;base64,{base64.b64encode(s.jpeg).decode()}") for s in shots)
+def pictures(sheets: Sequence[Sheet]) -> tuple[Picture, ...]:
+    address = lambda jpeg: f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+    return tuple(Picture(s.seconds, address(s.jpeg), s.width, s.height) for s in sheets)
 
 
-def answers(verdicts: Mapping, questions: Mapping[str, str]) -> tuple[Answered, ...]:
-    """In the order of the questions. Verdicts are records or mappings with `answer` and `probability`."""
-    found = []
-    for name in [q for q in questions if q in verdicts]:
-        verdict = verdicts[name]
-        given = verdict if isinstance(verdict, Mapping) else verdict.model_dump()
-        found.append(Answered(questions[name], given["answer"], decimal(given["probability"])))
-    return tuple(found)
+def answers(given: Sequence[Judgement], questions: Mapping[str, str]) -> Answers:
+    """questions: id -> text, in the order of the rows. One that was put to none has no row."""
+    asked = [name for name in questions if any(name in g.verdicts for g in given)]
+    return Answers(
+        heads=tuple(g.words for g in given),
+        decisions=tuple(DECISION_WORDS[g.decision] for g in given),
+        rows=tuple((questions[name], tuple(_cell(g.verdicts.get(name)) for g in given)) for name in asked),
+    )
+
+
+def _cell(verdict: tuple[str, float | None] | None) -> str:
+    if verdict is None:
+        return "not asked"
+    answer, probability = verdict
+    return answer if probability is None else f"{answer} {decimal(probability)}"
 
 
 def shown_cases(evaluation: Evaluation, strips: Strips) -> list[Shown]:
@@ -111,28 +129,24 @@ def shown_cases(evaluation: Evaluation, strips: Strips) -> list[Shown]:
 def _shown(
     number: int, case: Case, items: Mapping[str, ItemText], order: Sequence[str], evaluation: Evaluation, strips: Strips
 ) -> Shown:
-    told = [_told(name, case, case.arms[name], evaluation.card.questions) for name in order if name in case.arms]
+    told = [name for name in order if name in case.arms]
     return Shown(
         id=f"case-{number}",
         case=case,
         item=items.get(case.item),
         outcome=case.outcome or "unrelated",
         pictures=pictures(strips.by_clip.get(case.clip_sha256 or "", ())),
-        told=tuple(told),
+        told=tuple(_told(name, case, case.arms[name]) for name in told),
+        answers=answers([_judgement(name, case.arms[name]) for name in told], evaluation.card.questions),
     )
 
 
-def _told(name: str, case: Case, said: Said, questions: Mapping[str, str]) -> Told:
-    return Told(
-        arm=name,
-        words=arm_words(name),
-        description=said.description,
-        decision=DECISION_WORDS[said.decision],
-        kind=kind_of(case, said),
-        answers=answers(said.verdicts, questions),
-        tokens=said.tokens,
-        true=said.true,
-    )
+def _told(name: str, case: Case, said: Said) -> Told:
+    return Told(name, arm_words(name), said.description, kind_of(case, said), said.true)
+
+
+def _judgement(name: str, said: Said) -> Judgement:
+    return Judgement(arm_words(name), said.decision, {q: (v.answer, v.probability) for q, v in said.verdicts.items()})
 
 
 def script_data(evaluation: Evaluation, sha256: str, shown: Sequence[Shown]) -> dict[str, object]:

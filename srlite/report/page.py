@@ -73,4 +73,6 @@ def _printed(value: object) -> object:
     """Every value on its way into a page."""
     if value is None:
         return "n/a"
-    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+        return value
+    return plain(value)

@@ -77,7 +77,7 @@ function show() {
     count += card.hidden ? 0 : 1;
     list.append(card);
   }
-  for (const part of list.querySelectorAll("[data-arm]")) {
+  for (const part of list.querySelectorAll(".told")) {
     part.hidden = Boolean(chosen("arm")) && part.dataset.arm !== chosen("arm");
   }
   byId("count").textContent = `${count} of ${page.cases.length} shown`;

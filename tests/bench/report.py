@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[0] = str(Path(__file__).parents[1])  # not beside this file, which has the name of a folder there
 from report.chromium import BINARY, Chromium  # noqa: E402
 from report.conftest import write_run  # noqa: E402
 from report.documents import cases, evaluation  # noqa: E402
 
 from srlite.files import write_private  # noqa: E402
 from srlite.report.collect import collect  # noqa: E402
-from srlite.report.shots import Strips, shots_of  # noqa: E402
+from srlite.report.shots import Strips, sheets_of  # noqa: E402
 from srlite.report.writing import report_page  # noqa: E402
 from srlite.types import Frames  # noqa: E402
 
@@ -48,15 +48,15 @@ def main() -> None:
         folder = Path(name)
         found = cases(CLIPS, ARMS)
         run = write_run(folder / "run", document=evaluation(found, ARMS, closer=True))
-        shots = shots_of(scene(wanted)) if wanted else ()
-        strips = Strips({c.clip_sha256: shots for c in found} if wanted else {})
+        sheets = sheets_of(scene(wanted)) if wanted else ()
+        strips = Strips({c.clip_sha256: sheets for c in found} if wanted else {})
         seconds = []
         for _ in range(3):
             began = time.perf_counter()
             page = report_page(collect(run), strips, frames=bool(wanted))
             seconds.append(time.perf_counter() - began)
         write_private(folder / "report.html", page)
-        pictures = f"{wanted} frames each of {sum(len(s.jpeg) for s in shots) / max(1, wanted) / 1000:.1f} kB"
+        pictures = f"{wanted} frames a clip ({sum(len(s.jpeg) for s in sheets) / 1000:.0f} kB)"
         print(
             f"{len(found)} pairs, {pictures}: {len(page.encode()) / 1e6:.1f} MB, written in {statistics.median(seconds):.1f} s"
         )

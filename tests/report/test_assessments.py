@@ -37,7 +37,7 @@ def test_description_first_then_decision_without_a_script():
     page = assessment_page([document()], lambda d: [(0.5, jpeg()), (1.5, jpeg())])
     before, _, after = page.partition('<details class="decided">')
     assert "The child lifts the left foot" in before and "pass" not in re.sub(r"<style>.*?</style>", "", before, flags=re.S)
-    assert "<b>pass</b>" in after and "0.91" in after and "a" * 64 in after
+    assert "<td>pass</td>" in after and "yes 0.91" in after and "a" * 64 in after
     assert "<script" not in page and "script-src 'none'" in page
     assert page.count("data:image/jpeg;base64,") == 2 and "0.5 s" in page and "Pictures of children" in page
 
