@@ -45,6 +45,8 @@ class Judgement:
     words: str
     decision: Decision | None
     verdicts: Mapping[str, tuple[str, float | None]]
+    second: str | None = None
+    """The decision of the second judge, where one was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Answers:
 
     heads: tuple[str, ...]
     decisions: tuple[str, ...]
+    second: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -106,6 +109,7 @@ def answers(given: Sequence[Judgement], questions: Mapping[str, str]) -> Answers
     return Answers(
         heads=tuple(g.words for g in given),
         decisions=tuple(DECISION_WORDS[g.decision] for g in given),
+        second=tuple(g.second or "not asked" for g in given) if any(g.second for g in given) else (),
         rows=tuple((questions[name], tuple(_cell(g.verdicts.get(name)) for g in given)) for name in asked),
     )
 
@@ -146,7 +150,8 @@ def _told(name: str, case: Case, said: Said) -> Told:
 
 
 def _judgement(name: str, said: Said) -> Judgement:
-    return Judgement(arm_words(name), said.decision, {q: (v.answer, v.probability) for q, v in said.verdicts.items()})
+    verdicts = {q: (v.answer, v.probability) for q, v in said.verdicts.items()}
+    return Judgement(arm_words(name), said.decision, verdicts, said.second and DECISION_WORDS[said.second.decision])
 
 
 def script_data(evaluation: Evaluation, sha256: str, shown: Sequence[Shown]) -> dict[str, object]:

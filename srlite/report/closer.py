@@ -14,7 +14,8 @@ CHANGE_WORDS = {
     "other_child": "another child's clip",
     "reversed": "frames reversed",
     "shuffled": "frames shuffled",
-    "halved": "the clip cut to half",
+    "halved": "the first half only",
+    "cut": "half of the item's seconds",
 }
 
 
@@ -26,20 +27,14 @@ def audit_tables(audit: Audit) -> Iterator[Table]:
 
 
 def _looked(audit: Audit) -> Table:
-    rows = tuple(
-        (
-            arm_words(name),
-            CHANGE_WORDS[found.change],
-            f"{found.n:,}",
-            in_table(found.description_changed),
-            in_table(found.decision_changed),
-            in_table(found.accuracy),
-        )
-        for name, arm in audit.arms.items()
-        for found in arm.looked
-    )
+    rows = []
+    for name, arm in audit.arms.items():
+        rows.append((arm_words(name), "its own clip", f"{arm.accuracy.n:,}", "", "", in_table(arm.accuracy)))
+        for found in arm.looked:
+            shares = (found.description_changed, found.decision_changed, found.accuracy)
+            rows.append((arm_words(name), CHANGE_WORDS[found.change], f"{found.n:,}", *map(in_table, shares)))
     head = ("", "Shown in its place", "Pairs", "Description changed", "Decision changed", "Accuracy then")
-    return Table("Each test pair again with another clip in its place", head, rows, left=2)
+    return Table("Each test pair again with another clip in its place", head, tuple(rows), left=2)
 
 
 def _turned(audit: Audit) -> Table:
@@ -48,8 +43,12 @@ def _turned(audit: Audit) -> Table:
         for name, arm in audit.arms.items()
         for t in arm.turned
     )
-    head = ("", "Change", "Items", "Pairs", "Decision turned as it should")
-    note = "Reversed: items on direction. Cut to half: items on duration."
+    head = ("", "Shown in its place", "Items", "Pairs", "Decision turned as it should")
+    note = (
+        "Of pairs that were right with their own clip. A blank clip should be unable to assess; another child's clip of the "
+        "item should get that child's outcome; a pass on direction should not stay one when reversed, nor a pass on duration "
+        "when too little of the clip is left."
+    )
     return Table("Does the change turn the decision as it should?", head, rows, left=3, note=note)
 
 

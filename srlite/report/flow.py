@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from srlite.evaluation.document import Evaluation
+from srlite.evaluation.document import ArmName, Evaluation, Flow
 from srlite.report.tables import Table
 from srlite.report.words import DECISION_WORDS, arm_words
 
@@ -13,44 +14,34 @@ _DECISIONS = ("pass", "fail", "unable_to_assess", "unscored")
 
 @dataclass(frozen=True, slots=True)
 class FlowShown:
-    """Counts of rows, records and pairs. Matched: a clip with its own item; unrelated: with another."""
+    """The counts, and the decisions about both kinds of pairs. Matched: a clip with its own item; unrelated: with another."""
 
-    rows: int
-    no_outcome: int
-    records: int
-    train: int
-    validation: int
-    test: int
+    counts: Flow
     matched: int
-    matched_unreadable: int
     unrelated: int
-    unrelated_unreadable: int
-    decisions: Table
+    unreadable_unrelated: int
+    decisions: tuple[Table, ...]
 
 
 def flow_shown(evaluation: Evaluation) -> FlowShown:
-    flow, cases = evaluation.flow, evaluation.cases
-    matched = [case for case in cases if case.outcome]
-    unrelated = [case for case in cases if not case.outcome]
+    flow = evaluation.flow
+    unreadable_unrelated = flow.unreadable_pairs - flow.unreadable_matched
+    tables = [_decisions("Decisions about a clip and its item", flow.decisions)]
+    if flow.unrelated_decisions:
+        tables.append(_decisions("Decisions about a clip and an unrelated item", flow.unrelated_decisions))
     return FlowShown(
-        rows=flow.records + flow.no_outcome,
-        no_outcome=flow.no_outcome,
-        records=flow.records,
-        train=flow.train,
-        validation=flow.validation,
-        test=flow.test,
-        matched=len(matched),
-        matched_unreadable=sum(case.unreadable is not None for case in matched),
-        unrelated=len(unrelated),
-        unrelated_unreadable=sum(case.unreadable is not None for case in unrelated),
-        decisions=_decisions(evaluation),
+        counts=flow,
+        matched=flow.test_pairs + flow.unreadable_matched,
+        unrelated=flow.unrelated_pairs + unreadable_unrelated,
+        unreadable_unrelated=unreadable_unrelated,
+        decisions=tuple(tables),
     )
 
 
-def _decisions(evaluation: Evaluation) -> Table:
+def _decisions(title: str, by_arm: Mapping[ArmName, Mapping[str, int]]) -> Table:
     rows = []
-    for name, counts in evaluation.flow.decisions.items():
+    for name, counts in by_arm.items():
         shown = [counts.get(decision, 0) for decision in _DECISIONS]
         rows.append((arm_words(name), *(f"{n:,}" for n in shown), f"{sum(shown):,}"))
     head = ("", *(DECISION_WORDS[decision] for decision in _DECISIONS), "all")
-    return Table("Decisions about the pairs of a clip and its item", head, tuple(rows))
+    return Table(title, head, tuple(rows))

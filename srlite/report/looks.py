@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from srlite.report.drawing import GREY, PURPLE, SKY, VERMILLION
+from srlite.report.drawing import GREEN, GREY, PURPLE, SKY, VERMILLION
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,10 @@ class Look:
 _LOOKS = {
     "generic": Look(GREY, "...", ":", "s"),
     "base": Look(SKY, "////", "--", "o"),
+    "ablated": Look(GREEN, "xx", "-.", "^"),
     "adapted": Look(VERMILLION, "", "-", "D"),
 }
-_OTHER = Look(PURPLE, "xx", "-.", "^")
+_OTHER = Look(PURPLE, "++", "-.", "v")
 
 
 def look(arm: str) -> Look:

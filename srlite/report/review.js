@@ -109,10 +109,16 @@ function change(entry, values) {
   tally();
 }
 
+// Whoever overrules says why.
+function lacksReason(found) {
+  return found.review === "overrule" && !found.reason && !(found.note || "").trim();
+}
+
 function mark(entry) {
-  const review = (state.cases[entry.id] || {}).review;
+  const found = state.cases[entry.id] || {};
   const words = {agree: "reviewed: agree", overrule: "reviewed: overruled"};
-  cards.get(entry.id).querySelector(".reviewed").textContent = words[review] || "";
+  const wanting = lacksReason(found) ? ", a reason is missing" : "";
+  cards.get(entry.id).querySelector(".reviewed").textContent = (words[found.review] || "") + wanting;
 }
 
 function tally() {
@@ -195,9 +201,13 @@ function row(entry) {
   return COLUMNS.map((name) => cell(name in facts ? facts[name] : found[name])).join(",");
 }
 
-// Rows of what somebody said something about, in the evaluation's order.
+function says(found) {
+  return found && (found.review || found.reads_as || found.note || found.corrected_description);
+}
+
+// Rows of what somebody said something about, in the page's order.
 function csv() {
-  const said = page.cases.filter((entry) => state.cases[entry.id]);
+  const said = page.cases.filter((entry) => says(state.cases[entry.id]));
   return [COLUMNS.join(","), ...said.map(row)].map((line) => `${line}\r\n`).join("");
 }
 
@@ -205,6 +215,13 @@ function download() {
   if (!state.reviewer.trim()) {
     say("Write your name first: a review without a name is nobody's.");
     byId("save").elements.reviewer.focus();
+    return;
+  }
+  const without = page.cases.filter((entry) => lacksReason(state.cases[entry.id] || {}));
+  if (without.length) {
+    const names = without.slice(0, 5).map((entry) => `${entry.item} ${entry.clip}`).join(", ");
+    say(`Overruled without a reason or a note: ${names}${without.length > 5 ? ", ..." : ""}. Say why, then save.`);
+    cards.get(without[0].id).scrollIntoView();
     return;
   }
   const link = document.createElement("a");

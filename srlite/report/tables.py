@@ -83,11 +83,21 @@ def figures(evaluation: Evaluation) -> Table:
         row("Tokens of a description, mean", lambda arm: decimal(arm.length_tokens, 1)),
         row("Items with recall > 0.5", _coverage),
     ]
+    if any(arm.macro_recall for arm in arms.values()):
+        mean = lambda name: lambda arm: _mean_of_items(getattr(arm, name))
+        others.append(row("Recall, mean over items", mean("macro_recall")))
+        others.append(row("Precision, mean over items", mean("macro_precision")))
     if any(arm.truth for arm in arms.values()):
         true = lambda arm: in_table(arm.truth) if arm.truth else "n/a"
         others.append(row("Descriptions true of the clip (drawn world)", true))
     rows = (shares[0], majority, base_rate, *shares[1:], *others)
     return Table("All figures", ("", *map(arm_words, arms)), rows, note="With 95% intervals. Positive class: pass.")
+
+
+def _mean_of_items(mean: Estimate | None) -> str:
+    if mean is None or mean.value is None:
+        return in_table(mean) if mean else "n/a"
+    return f"{decimal(mean.value)} of {mean.n} items"
 
 
 def by_child(evaluation: Evaluation) -> Table:
@@ -170,6 +180,15 @@ def items(evaluation: Evaluation) -> Table:
 
 def _item_cells(found: ItemFigures) -> tuple[str, str, str]:
     return in_table(found.figures.accuracy), decimal(found.figures.majority), in_table(found.figures.sensitivity)
+
+
+def items_by_sex(evaluation: Evaluation) -> Table | None:
+    """The paper's sex-stratified figures, item by item."""
+    name = main_arm(evaluation)
+    head = ("Item", "Sex", "Pairs", "pass", "fail", "Accuracy", "Baseline", "Sensitivity", "Specificity", "Precision", "Note")
+    found = evaluation.arms[name].items.items()
+    rows = tuple((code, *_stratum(sex, figures)) for code, item in found for sex, figures in item.by_sex.items())
+    return Table(f"Item by item and sex, {arm_words(name)}", head, rows, left=2, note=_FOUND, last_words=True) if rows else None
 
 
 _FOUND = "pass, fail: what the clinician found."

@@ -11,6 +11,7 @@ DEMONSTRATION = "Made with the bundled demonstration models. They know a drawn w
 ARM_WORDS = {
     "generic": "before training (broad prompt)",
     "base": "before training",
+    "ablated": "after training with other rewards",
     "adapted": "after training",
 }
 DECISION_WORDS = {
@@ -91,7 +92,8 @@ def compared(c: Comparison) -> str:
         interval = f" (95% interval {points(c.difference.low)} to {points(c.difference.high)} points)"
     change = f"Agreement {arm_words(c.after)} is {_points_more(c.difference.value)} {arm_words(c.before)}{interval}"
     turned = f"{counted(c.only_after, 'pair')} became right and {c.only_before} became wrong"
-    return f"{change}: {turned} (exact McNemar test, {p_value(c.p)}). {_meaning(c)}"
+    test = f"exact McNemar test, {p_value(c.p)}" if c.p is not None else f"no test: {c.p_reason}"
+    return f"{change}: {turned} ({test}). {_meaning(c)}"
 
 
 def _points_more(difference: float) -> str:
@@ -142,3 +144,15 @@ def _truth(arm: Arm) -> Iterator[str]:
 def _few(arm: Arm) -> Iterator[str]:
     if arm.overall.few:
         yield f"Read this with care: {arm.overall.few}."
+    if arm.by_child.unnamed:
+        unnamed = counted(arm.by_child.unnamed, "clip")
+        yield f"{unnamed} without a child's name: whether some show one child cannot be known, so intervals may be too narrow."
+
+
+def glossary(evaluation: Evaluation) -> str:
+    """What the arms are called, here and elsewhere."""
+    said = "; ".join(f"{name}: {arm_words(name)}" for name in evaluation.arms)
+    if not evaluation.ablation:
+        return f"{said}."
+    a = evaluation.ablation
+    return f"{said}. Rewarded for {', '.join(a.adapted_terms)}; in run {a.run} (ablated) for {', '.join(a.terms)}."

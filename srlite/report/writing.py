@@ -25,12 +25,13 @@ from srlite.report.tables import (
     coverage,
     figures,
     items,
+    items_by_sex,
     matrix,
     paper_accuracy,
     paper_coverage,
     strata,
 )
-from srlite.report.words import main_arm, summary
+from srlite.report.words import glossary, main_arm, summary
 
 SCHEMA = "srlite.report/1"
 
@@ -119,6 +120,8 @@ def _evaluated(found: Collected, seen: Strips) -> dict[str, object]:
         "comparisons": comparisons(evaluation) if evaluation.comparisons else None,
         "items": items(evaluation),
         "strata": list(strata(evaluation)),
+        "items_by_sex": items_by_sex(evaluation),
+        "glossary": glossary(evaluation),
         "accuracy_plot": of(accuracy_plot(evaluation)),
         "recall_plot": of(recall_plot(evaluation)),
         "coverage_plot": of(coverage_plot(evaluation)),

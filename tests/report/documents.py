@@ -2,6 +2,8 @@
 
 import random
 
+from cases_by_hand import data_of
+
 from srlite.evaluation.comparison import comparisons
 from srlite.evaluation.document import (
     Audit,
@@ -10,18 +12,18 @@ from srlite.evaluation.document import (
     Card,
     Case,
     Evaluation,
-    Flow,
     ItemText,
     Judged,
     Looked,
     Named,
+    Opinion,
     Said,
-    SecondArm,
-    SecondJudge,
     Turned,
 )
 from srlite.evaluation.figures import Basis, arm_figures
+from srlite.evaluation.flow import flow_of
 from srlite.evaluation.intervals import proportion
+from srlite.evaluation.second import second_judge_of
 from srlite.judge.questions import QUESTIONS, RULES, SYSTEM
 from srlite.types import Item
 
@@ -113,13 +115,17 @@ def audit(names):
     return Audit(arms=dict.fromkeys(names, one), acquired=5, lost=1, p=0.22, words=words)
 
 
-def second(names):
-    one = SecondArm(agreement=estimate([True] * 17 + [False] * 3), kappa=0.61, accuracy=estimate([True] * 15 + [False] * 5))
-    none = SecondArm(agreement=one.agreement, kappa=None, kappa_reason="it gave one answer only", accuracy=one.accuracy)
-    arms = {name: one if name == "adapted" else none for name in names}
-    return SecondJudge(
-        judge=Named(id="qwen3-4b", sha256="d" * 64), arms=arms, warnings=("The second judge does not see the gain.",)
-    )
+def with_second(found):
+    """The same cases with a second judge's opinions: its own on every fifth description."""
+    own = lambda at, said: None if at % 5 == 0 else said.decision
+    opinion = lambda at, said: Opinion(decision=own(at, said), verdicts={})
+    told = lambda at, c: {n: s.model_copy(update={"second": opinion(at, s)}) for n, s in c.arms.items()}
+    return tuple(c.model_copy(update={"arms": told(at, c)}) for at, c in enumerate(found))
+
+
+def second(found, names):
+    made = second_judge_of(found, names, Named(id="qwen3-4b", sha256="d" * 64))
+    return made.model_copy(update={"warnings": ("The second judge does not see the gain.",)})
 
 
 def card():
@@ -153,41 +159,18 @@ def card():
     )
 
 
-def flow(found, names):
-    matched = [c for c in found if c.outcome]
-    readable = [c for c in matched if c.unreadable is None]
-    decisions = {
-        name: {
-            d or "unscored": sum(c.arms[name].decision == d for c in readable)
-            for d in ("pass", "fail", "unable_to_assess", None)
-        }
-        for name in names
-    }
-    return Flow(
-        records=10 * len(matched),
-        no_outcome=7,
-        train=8 * len(matched),
-        validation=len(matched),
-        test=len(matched),
-        test_pairs=len(matched),
-        unrelated_pairs=len(found) - len(matched),
-        unreadable_pairs=sum(c.unreadable is not None for c in found),
-        decisions=decisions,
-        unscored={name: sum(c.arms[name].decision is None for c in found if c.arms) for name in names},
-    )
-
-
 def evaluation(found, arms=("base", "adapted"), closer=False, demonstration=True, **more):
     """The document about these cases. closer: with an audit and a second judge."""
+    found = with_second(found) if closer else found
     return Evaluation(
         run="run",
         demonstration=demonstration,
         arms={name: arm_figures(found, name, BASIS) for name in arms},
         comparisons=comparisons(found, arms, seed=0),
-        flow=flow(found, arms),
+        flow=flow_of(*data_of(found, no_outcome=7, repeated=1, train=20, validation=5), found, arms),
         unreadable=tuple(f"{c.clip}: {c.unreadable}" for c in found if c.unreadable),
         audit=audit(arms) if closer else None,
-        second_judge=second(arms) if closer else None,
+        second_judge=second(found, arms) if closer else None,
         card=card(),
         cases=found,
         **more,

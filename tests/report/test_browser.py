@@ -9,7 +9,9 @@ from report.conftest import write_run
 from report.documents import case, cases, evaluation, said
 
 from srlite.escape import inert
+from srlite.records.problems import Problems
 from srlite.report.writing import write_report
+from srlite.reviews.table import read_reviews
 
 pytestmark = pytest.mark.skipif(BINARY is None, reason="there is no chromium here")
 ARMS = ("generic", "base", "adapted")
@@ -130,6 +132,8 @@ def test_a_review_from_the_first_click_to_the_file(opened, page):
     write(opened, "#case-1 [name=reads_as]", "unable_to_assess")
     opens(opened, "case-1")
     click(opened, "#case-1 .review [value=fail]")
+    click(opened, "#download")
+    assert "Overruled without a reason or a note: 18_4" in opened.evaluate("document.querySelector('#told').textContent")
     write(opened, "#case-1 [name=reason]", "temporal")
     write(opened, "#case-1 [name=note]", "-1 step, forward")
     write(opened, "#case-1 [name=corrected_description]", "The child steps forward.")
@@ -148,6 +152,9 @@ def test_a_review_from_the_first_click_to_the_file(opened, page):
     assert opened.evaluate("document.querySelector('#case-1 [name=note]').value") == "-1 step, forward"
 
     click(opened, "#download")
+    problems = Problems("reviews")
+    read = [review for _, review in read_reviews(opened.saved(), problems)]
+    assert not problems and [r.review for r in read] == ["overrule", "agree"] and read[0].description == FORMULA
     with opened.saved().open(encoding="utf-8-sig", newline="") as file:
         first, third = csv.DictReader(file)
     facts = json.loads(opened.evaluate("document.querySelector('#data').textContent"))["cases"]

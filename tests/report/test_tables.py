@@ -3,7 +3,7 @@
 from report.documents import case, cases, evaluation, said
 
 from srlite.report.flow import flow_shown
-from srlite.report.tables import NO_EXAMPLES, figures, matrix, paper_accuracy, paper_coverage, strata
+from srlite.report.tables import NO_EXAMPLES, figures, items_by_sex, matrix, paper_accuracy, paper_coverage, strata
 
 
 def test_the_papers_tables():
@@ -49,8 +49,13 @@ def test_a_group_without_examples_says_so_and_shows_no_zero():
 def test_the_flow_adds_up():
     found = (*cases(10), case(90, "30_1", "pass", {}, unreadable="too damaged"))
     shown = flow_shown(evaluation(found))
-    assert shown.rows == shown.records + shown.no_outcome
-    assert shown.records == shown.train + shown.validation + shown.test
-    assert (shown.matched, shown.matched_unreadable, shown.unrelated) == (11, 1, 5)
-    for row in shown.decisions.rows:
-        assert sum(map(int, row[1:5])) == int(row[5]) == shown.matched - shown.matched_unreadable
+    assert (shown.matched, shown.unrelated, shown.unreadable_unrelated) == (11, 5, 0)
+    for row in shown.decisions[0].rows:
+        assert sum(map(int, row[1:5])) == int(row[5]) == 10
+
+
+def test_items_by_sex_say_where_there_are_no_examples():
+    found = tuple(case(2 * i, "18_4", "pass", {"adapted": said("pass")}) for i in range(3))  # even numbers: female
+    rows = items_by_sex(evaluation(found, ("adapted",))).rows
+    assert ("18_4", "male", "0", "0", "0", NO_EXAMPLES, "", "", "", "", "") in rows
+    assert [row[2] for row in rows if row[:2] == ("18_4", "female")] == ["3"]
