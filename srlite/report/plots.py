@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 
 from srlite.escape import plain
 from srlite.evaluation.document import Arm, Audit, Evaluation, Looked
@@ -17,6 +18,8 @@ from srlite.report.words import arm_words, main_arm
 
 _SHORT = 14
 """Letters of an item's code that a figure has room for."""
+_LABEL = 11
+"""Letters in a line below a bar: four bars leave room for no more."""
 
 
 def recall_plot(evaluation: Evaluation) -> Plot | None:
@@ -79,14 +82,14 @@ def accuracy_plot(evaluation: Evaluation) -> Plot | None:
         if majority is not None:
             axes.axhline(majority, color=BLACK, linestyle="--", label="always the commoner outcome")
             legend_above(axes, 1)
-        ticks = [f"{arm_words(name)}\n{arm.accuracy.value:.2f}".replace(" (", "\n(") for name, arm in known.items()]
+        ticks = [f"{fill(arm_words(name), _LABEL)}\n{arm.accuracy.value:.2f}" for name, arm in known.items()]
         axes.set_xticks(range(len(known)), ticks)
         axes.set_xlim(-0.6, len(known) - 0.4)
         unit(axes, "y")
         axes.set_ylabel("accuracy")
 
     words = "Share of test pairs whose decision was the clinician's, with 95% intervals. No decision counts as wrong."
-    return Plot("accuracy", "Accuracy", drawn("accuracy", 230, draw), words)
+    return Plot("accuracy", "Accuracy", drawn("accuracy", 270, draw), words)
 
 
 def coverage_plot(evaluation: Evaluation) -> Plot | None:

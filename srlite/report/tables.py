@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from srlite.evaluation.document import Arm, Estimate, Evaluation, Figures, ItemFigures, Matrix
+from srlite.evaluation.figures import FEW
 from srlite.report.numbers import decimal, in_table, p_value, signed
 from srlite.report.words import arm_words, main_arm
 
@@ -168,12 +169,13 @@ def items(evaluation: Evaluation) -> Table:
                 *(decimal(r.recall if r else None) for r in recalls),
                 decimal(found.precision),
                 *_texts(found.tp, found.fn, found.fp, found.tn, found.unable_pass + found.unable_fail, found.unscored),
-                found.figures.few or "",
+                "few" if found.figures.few else "",
             )
         )
     note = (
         f"{arm_words(name).capitalize()}, unless the column says otherwise. Baseline: always the item's commoner outcome. "
-        "tp, fn: the clinician found pass, the decision was pass, fail. fp, tn: the clinician found fail, likewise."
+        "tp, fn: the clinician found pass, the decision was pass, fail. fp, tn: the clinician found fail, likewise. "
+        f"few: fewer than {FEW} passes or fails, too few to say much."
     )
     return Table("Item by item", (*head, *counts, "Note"), tuple(rows), left=2, note=note, last_words=True)
 
