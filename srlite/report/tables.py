@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from srlite.evaluation.document import Arm, Estimate, Evaluation, Figures, ItemFigures, Matrix
+from srlite.evaluation.figures import FEW
 from srlite.report.numbers import decimal, in_table, p_value, signed
 from srlite.report.words import arm_words, main_arm
 
@@ -168,12 +169,13 @@ def items(evaluation: Evaluation) -> Table:
                 *(decimal(r.recall if r else None) for r in recalls),
                 decimal(found.precision),
                 *_texts(found.tp, found.fn, found.fp, found.tn, found.unable_pass + found.unable_fail, found.unscored),
-                found.figures.few or "",
+                _few(found.figures),
             )
         )
     note = (
         f"{arm_words(name).capitalize()}, unless the column says otherwise. Baseline: always the item's commoner outcome. "
-        "tp, fn: the clinician found pass, the decision was pass, fail. fp, tn: the clinician found fail, likewise."
+        "tp, fn: the clinician found pass, the decision was pass, fail. fp, tn: the clinician found fail, likewise. "
+        f"{_FEW}"
     )
     return Table("Item by item", (*head, *counts, "Note"), tuple(rows), left=2, note=note, last_words=True)
 
@@ -191,7 +193,8 @@ def items_by_sex(evaluation: Evaluation) -> Table | None:
     return Table(f"Item by item and sex, {arm_words(name)}", head, rows, left=2, note=_FOUND, last_words=True) if rows else None
 
 
-_FOUND = "pass, fail: what the clinician found."
+_FEW = f"few: below {FEW} of an outcome, too few to say much."
+_FOUND = f"pass, fail: what the clinician found. {_FEW}"
 
 
 def strata(evaluation: Evaluation) -> Iterator[Table]:
@@ -203,13 +206,18 @@ def strata(evaluation: Evaluation) -> Iterator[Table]:
         yield Table(f"By {factor}, {arm_words(name)}", head, rows, note=_FOUND, last_words=True)
 
 
+def _few(found: Figures) -> str:
+    """Short: the counts stand beside it, what it means below the table."""
+    return "few" if found.few else ""
+
+
 def _stratum(group: str, found: Figures) -> tuple[str, ...]:
     m: Matrix = found.matrix
     counts = tuple(_texts(m.passed + m.failed, m.passed, m.failed))
     if not m.passed + m.failed:
         return (group, *counts, NO_EXAMPLES, "", "", "", "", "")
     shares = [found.accuracy, None, found.sensitivity, found.specificity, found.ppv]
-    return (group, *counts, *(_or_majority(share, found) for share in shares), found.few or "")
+    return (group, *counts, *(_or_majority(share, found) for share in shares), _few(found))
 
 
 def _or_majority(share: Estimate | None, found: Figures) -> str:
