@@ -76,4 +76,4 @@ def second_judge_table(second: SecondJudge) -> Table:
     )
     head = ("", "Same decision", "Cohen's kappa", "Accuracy by the second judge")
     note = f"Second judge: {second.judge.id}. It read the same descriptions."
-    return Table("A second judge", head, rows, note=note)
+    return Table("The same descriptions, decided by another judge", head, rows, note=note)

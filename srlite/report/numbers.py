@@ -54,7 +54,7 @@ def signed(value: float | None, digits: int = 2) -> str:
 
 def p_value(p: float | None) -> str:
     if p is None:
-        return "p not defined"
+        return "no test"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
 
 

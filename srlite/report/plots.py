@@ -113,10 +113,10 @@ def coverage_plot(evaluation: Evaluation) -> Plot | None:
         axes.set_ylim(bottom=-0.02)
         axes.set_xlabel("coverage: share of pairs that are decided")
         axes.set_ylabel("risk: share of these wrong")
-        legend_above(axes, 2)
+        legend_above(axes, 1)
 
     words = "Leaving undecided what the judge is unsure of: towards the left less is decided, and the line should fall."
-    return Plot("coverage", "Risk against coverage", drawn("coverage", 250, draw), words)
+    return Plot("coverage", "Risk against coverage", drawn("coverage", 220 + 18 * len(evaluation.arms), draw), words)
 
 
 def reliability_plot(evaluation: Evaluation) -> Plot | None:
@@ -140,12 +140,17 @@ def reliability_plot(evaluation: Evaluation) -> Plot | None:
         unit(axes, "x", "y")
         axes.set_xlabel("the judge's probability of pass")
         axes.set_ylabel("share that passed")
-        legend_above(axes, 2)
+        legend_above(axes, 1)
 
     words = (
         "On the grey line the judge's probability could be taken at its word. The table says how many pairs a point stands for."
     )
-    return Plot("reliability", "Is the judge's probability to be trusted?", drawn("reliability", 280, draw), words)
+    return Plot(
+        "reliability",
+        "Is the judge's probability to be trusted?",
+        drawn("reliability", 250 + 18 * len(evaluation.arms), draw),
+        words,
+    )
 
 
 def audit_plot(audit: Audit) -> Plot | None:

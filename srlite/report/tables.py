@@ -169,13 +169,13 @@ def items(evaluation: Evaluation) -> Table:
                 *(decimal(r.recall if r else None) for r in recalls),
                 decimal(found.precision),
                 *_texts(found.tp, found.fn, found.fp, found.tn, found.unable_pass + found.unable_fail, found.unscored),
-                "few" if found.figures.few else "",
+                _few(found.figures),
             )
         )
     note = (
         f"{arm_words(name).capitalize()}, unless the column says otherwise. Baseline: always the item's commoner outcome. "
         "tp, fn: the clinician found pass, the decision was pass, fail. fp, tn: the clinician found fail, likewise. "
-        f"few: fewer than {FEW} passes or fails, too few to say much."
+        f"{_FEW}"
     )
     return Table("Item by item", (*head, *counts, "Note"), tuple(rows), left=2, note=note, last_words=True)
 
@@ -193,7 +193,8 @@ def items_by_sex(evaluation: Evaluation) -> Table | None:
     return Table(f"Item by item and sex, {arm_words(name)}", head, rows, left=2, note=_FOUND, last_words=True) if rows else None
 
 
-_FOUND = "pass, fail: what the clinician found."
+_FEW = f"few: below {FEW} of an outcome, too few to say much."
+_FOUND = f"pass, fail: what the clinician found. {_FEW}"
 
 
 def strata(evaluation: Evaluation) -> Iterator[Table]:
@@ -205,13 +206,18 @@ def strata(evaluation: Evaluation) -> Iterator[Table]:
         yield Table(f"By {factor}, {arm_words(name)}", head, rows, note=_FOUND, last_words=True)
 
 
+def _few(found: Figures) -> str:
+    """Short: the counts stand beside it, what it means below the table."""
+    return "few" if found.few else ""
+
+
 def _stratum(group: str, found: Figures) -> tuple[str, ...]:
     m: Matrix = found.matrix
     counts = tuple(_texts(m.passed + m.failed, m.passed, m.failed))
     if not m.passed + m.failed:
         return (group, *counts, NO_EXAMPLES, "", "", "", "", "")
     shares = [found.accuracy, None, found.sensitivity, found.specificity, found.ppv]
-    return (group, *counts, *(_or_majority(share, found) for share in shares), found.few or "")
+    return (group, *counts, *(_or_majority(share, found) for share in shares), _few(found))
 
 
 def _or_majority(share: Estimate | None, found: Figures) -> str:

@@ -143,7 +143,7 @@ def _truth(arm: Arm) -> Iterator[str]:
 
 def _few(arm: Arm) -> Iterator[str]:
     if arm.overall.few:
-        yield f"Read this with care: {arm.overall.few}."
+        yield f"{arm.overall.few[0].upper()}{arm.overall.few[1:]}."
     if arm.by_child.unnamed:
         unnamed = counted(arm.by_child.unnamed, "clip")
         yield f"{unnamed} without a child's name: whether some show one child cannot be known, so intervals may be too narrow."

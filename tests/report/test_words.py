@@ -36,7 +36,7 @@ def test_an_estimate_comes_with_its_interval():
 
 
 def test_p_values():
-    assert [p_value(p) for p in (None, 0.0001, 0.0312, 0.5)] == ["p not defined", "p < 0.001", "p = 0.031", "p = 0.50"]
+    assert [p_value(p) for p in (None, 0.0001, 0.0312, 0.5)] == ["no test", "p < 0.001", "p = 0.031", "p = 0.50"]
 
 
 def found(*pairs):
