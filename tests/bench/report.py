@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--frames", type=int, default=32)
     wanted = parser.parse_args().frames
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         found = cases(CLIPS, ARMS)
         run = write_run(folder / "run", document=evaluation(found, ARMS, closer=True))

@@ -49,8 +49,16 @@ class Chromium:
         return self
 
     def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
+        """Asked to end, it ends its helpers, which would still write into its folder."""
+        try:
+            self.ask("Browser.close")
+            self._process.wait(_LIMIT_S)
+        finally:
+            self._process.kill()
+            self._process.wait()
+            self._shut()
+
+    def _shut(self):
         os.close(self._in)
         os.close(self._out)
 
