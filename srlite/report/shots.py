@@ -24,7 +24,7 @@ from srlite.video.store import FrameStore
 if TYPE_CHECKING:
     import numpy as np
 
-LONGEST_SIDE, QUALITY = 128, 60
+LONGEST_SIDE, QUALITY = 112, 60
 """Of a frame in pixels; JPEG's quality."""
 ABREAST, GAP = 4, 3
 """Frames on a sheet, and pixels between them: a browser opens few large pictures faster than many small ones."""
