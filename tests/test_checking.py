@@ -152,7 +152,7 @@ def test_the_settings_file_names_every_setting_and_its_default():
     uncommented = "\n".join(line.removeprefix("#") for line in lines if not line.endswith("="))
     assert settings_from(tomllib.loads(uncommented), where="here") == Settings()
     unset = {line.removeprefix("#").removesuffix(" =") for line in lines if line.endswith("=")}
-    assert unset == {"how", "max_imbalance", "learnt_at_once"}
+    assert unset == {"how", "slice_pairs", "max_imbalance", "learnt_at_once"}
 
 
 def test_settings_beside_items_csv_are_used_and_options_win(run_cli, examples, tmp_path):
