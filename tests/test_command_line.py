@@ -33,6 +33,7 @@ def test_the_watch_sees_a_socket(watched, tmp_path):
     assert "socket.connect" in log.read_text()
 
 
+@pytest.mark.slow
 def test_the_title_page(run_cli, examples, watched, tmp_path):
     """A short training, then `srlite assess CLIP --item 18_4` finds the run; no socket is used."""
     env, log = watched

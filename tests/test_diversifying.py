@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from srlite.config import settings_from
 from srlite.diversifying import Rejected, Reworded, diversify, with_paraphrases
 from srlite.records.catalogue import read_catalogue
@@ -32,6 +34,7 @@ def test_new_paraphrases_stand_behind_the_old_ones_and_nothing_else_changes():
     assert all(more[code] == catalogue[code] for code in catalogue if code != "30_1")
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_catalogue_and_says_where_too_few_were_found(run_cli, tmp_path):
     out = tmp_path / "items.toml"
     words = ("prompts", "diversify", "--out", out, "--item", "18_4", "--judge", "tiny", "--count", 20)

@@ -90,6 +90,7 @@ def test_kappa_is_cohens():
     assert _kappa([(True, True)] * 5) is None
 
 
+@pytest.mark.slow
 def test_thresholds_are_chosen_on_one_half_and_measured_on_the_other(run_cli, examples, tmp_path):
     """A threshold that was moved away is set right again."""
     out = tmp_path / "thresholds.toml"

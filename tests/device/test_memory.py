@@ -97,6 +97,7 @@ def test_looking(loaded, prompt, terms):
     within_a_tenth(found, terms["look"] - on_a_card_only)
 
 
+@pytest.mark.slow
 def test_sampling(loaded, prompt, terms):
     descriptor, _ = loaded
     features = encode(descriptor, prompt)
@@ -114,6 +115,7 @@ def test_the_reference(loaded, prompt, terms):
     within_a_tenth(found, terms["reference"])
 
 
+@pytest.mark.slow
 def test_the_update(loaded, prompt, terms):
     descriptor, _ = loaded
     features = encode(descriptor, prompt)

@@ -326,6 +326,7 @@ def audited(data, trained, tmp_path_factory):
         )
 
 
+@pytest.mark.slow
 def test_every_matched_pair_is_looked_at_again_and_the_counts_add_up(audited):
     found, cases = audited["found"], audited["cases"]
     assert audited["ticks"] == [(i + 1, len(cases)) for i in range(len(cases))] and len(cases) >= 6
@@ -345,26 +346,31 @@ def test_every_matched_pair_is_looked_at_again_and_the_counts_add_up(audited):
     assert found.acquired - found.lost == helped["adapted"] - helped["base"]
 
 
+@pytest.mark.slow
 def test_the_bundled_model_looks(audited):
     """Most of what it says is not said of a grey clip."""
     for arm in audited["found"].arms.values():
         assert looked(arm, "blank").description_changed.value > 0.5
 
 
+@pytest.mark.slow
 def test_the_tower_looks_once_for_all_arms(audited):
     """At four changed clips a pair; another child's clip was looked at before."""
     assert audited["looks"] == 4 * len(audited["cases"])
 
 
+@pytest.mark.slow
 def test_an_arm_says_the_same_alone(audited):
     assert audited["alone"].arms["base"] == audited["found"].arms["base"]
 
 
+@pytest.mark.slow
 def test_the_cache_of_features_is_as_before(audited):
     assert audited["before"] == audited["after"]
     assert len(audited["before"]) == len({c.clip_sha256 for c in audited["cases"]})
 
 
+@pytest.mark.slow
 def test_the_document_carries_it_there_and_back(audited):
     found = audited["found"]
     assert Audit.model_validate_json(found.model_dump_json()) == found

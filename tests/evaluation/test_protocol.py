@@ -161,6 +161,7 @@ def test_a_clip_that_cannot_be_read_is_a_case_and_the_rest_is_measured(run_cli, 
     assert clip in done.stderr and str(tmp_path) not in done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_compares_and_prints(run_cli, data, trained):
     done = run_cli("evaluate", data / "items.csv", data / "videos", "--run", trained, "--compare", "generic, base", "--full")
     assert done.returncode == 0, done.stderr

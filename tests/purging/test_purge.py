@@ -336,6 +336,7 @@ def test_what_a_killed_write_left_goes_too(clinic):
     assert naming(clinic / "runs") == []
 
 
+@pytest.mark.slow
 def test_a_trained_run_is_evaluated_on_what_is_left(data, trained, tmp_path, home):
     """The real thing: frames and features that training kept, and a run that goes on being of use."""
     shutil.copytree(trained, tmp_path / "run")
