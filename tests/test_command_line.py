@@ -82,6 +82,7 @@ def test_the_title_page(run_cli, examples, watched, tmp_path):
     assert not log.exists(), log.read_text()
 
 
+@pytest.mark.slow
 def test_models_by_path_in_a_folder_that_cannot_be_written(run_cli, examples, watched, tmp_path):
     """As an administrator would install them, a stale part of a download beside them: planned and loaded without a socket."""
     env, log = watched

@@ -101,6 +101,7 @@ def until_resumed(event):
         raise Enough(event.text)
 
 
+@pytest.mark.slow
 def test_a_run_on_a_full_disk_is_refused_at_its_start_and_ends_with_its_checkpoint_kept(small_disk, trained, data, tmp_path):
     """2 MB hold no checkpoint: nothing is sampled for nothing. 6 MB hold one: the second is refused, and resuming goes on."""
     code = TRAIN.format(tests=os.path.dirname(__file__), data=str(data))

@@ -63,11 +63,13 @@ TERMINALS = {
 
 
 HEAVY = ("train", "refused", "assess", "evaluate", "unknown")
-"""Commands that take seconds: one terminal each."""
+"""Commands that take long: one terminal each, and not every time."""
 
 
 @pytest.mark.parametrize(
-    ("terminal", "command"), [(t, c) for t in TERMINALS for c in CODES if c not in HEAVY] + [("ascii", c) for c in HEAVY]
+    ("terminal", "command"),
+    [(t, c) for t in TERMINALS for c in CODES if c not in HEAVY]
+    + [pytest.param("ascii", c, marks=pytest.mark.slow) for c in HEAVY],
 )
 def test_no_terminal_ends_a_command(run_cli, odd, data, tmp_path, terminal, command):
     """Output goes to files: complete, without escape codes, and the exit code is that of the work."""

@@ -43,6 +43,7 @@ def judge():
         yield found
 
 
+@pytest.mark.slow
 def test_the_judge_is_right_on_unseen_combinations(judge):
     shares = judge_check.right_shares(judge, judge_check.unseen(CATALOGUE, 400, seed=1))
     assert set(shares) == set(FLOORS)
