@@ -12,6 +12,8 @@ import hashlib
 import re
 from pathlib import Path
 
+FRAMES, FEATURES = "frames", "features"
+"""Names of the stores, folders of the cache."""
 _KEY_DIGITS = 32
 _NAME = re.compile(rf"\.?[0-9a-f]{{64}}-[0-9a-f]{{{_KEY_DIGITS}}}\..+")
 

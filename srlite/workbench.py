@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from srlite.clipcache import FEATURES, FRAMES
 from srlite.config import Settings
 from srlite.descriptor.backends import load_with
 from srlite.descriptor.features import FeatureStore
@@ -148,14 +149,14 @@ def open_workbench(
             seed=settings.seed,
         )
         clips = FrameStore(
-            kept / "frames",
+            kept / FRAMES,
             readers,
             count=settings.video.frames,
             multiple=descriptor.family.frame_multiple,
             max_pixels=settings.video.max_pixels,
             max_bytes=int(settings.cache.frames_gb * 1e9),
         )
-        features = FeatureStore(kept / "features", max_bytes=int(settings.cache.features_gb * 1e9))
+        features = FeatureStore(kept / FEATURES, max_bytes=int(settings.cache.features_gb * 1e9))
         yield Workbench(settings, catalogue, videos, clips, descriptor, features, judge, descriptor_model, judge_model, budget)
 
 

@@ -23,7 +23,6 @@ from srlite.records.asked import Asked
 from srlite.records.catalogue import Catalogue
 from srlite.training.run import Run, check_lock, finished_run
 from srlite.types import Assessment, Pair, Samples
-from srlite.video.reader import sha256_of
 from srlite.workbench import Workbench, open_workbench
 
 PORTION = 32
@@ -166,6 +165,6 @@ def _assessment(
 def _models(bench: Workbench, run: Run) -> dict[str, object]:
     return {
         "descriptor": {"id": bench.descriptor_model.id, "sha256": bench.descriptor.base_sha256},
-        "adapter": {"id": run.folder.name, "sha256": sha256_of(run.adapter / "adapter_model.safetensors")},
+        "adapter": {"id": run.folder.name, "sha256": run.adapter_sha256()},
         "judge": {"id": bench.judge_model.id, "sha256": bench.judge.sha256},
     }

@@ -18,7 +18,6 @@ from srlite.errors import Findings, UsageError
 from srlite.files import append_private, private_folder, write_private
 from srlite.records.asked import Asked
 from srlite.records.spellings import child_key
-from srlite.report.assessments import write_assessments
 from srlite.types import Assessment
 
 
@@ -75,6 +74,8 @@ class Results:
             bundle = fhir_bundle(good, issued=datetime.now(UTC), subject=self.subject, effective=self.effective)
             write_private(self.fhir, json.dumps(bundle, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         if self.report:
+            from srlite.report.assessments import write_assessments
+
             documents = [assessment_json(one) for one in good]
             write_assessments(self.report, documents, read_settings(self.run / "config.toml"))
             self.screen.say(f"report: {self.report}")

@@ -50,20 +50,20 @@ def _blank(looked: Looked, turned: Turned) -> str:
 def _unable(turned: Turned) -> str:
     if not turned.n:
         return "No decision was right to begin with."
-    return f"All {turned.n} right decisions should turn into unable to assess; {_hits(turned.as_it_should) or 'none'} do."
+    return f"All {turned.n} right decisions should turn into unable to assess; {turned.as_it_should.hits or 'none'} do."
 
 
 def _other_child(looked: Looked, turned: Turned) -> str:
-    opening = f"with another clip {_of(_hits(looked.description_changed), looked.n)} descriptions change"
+    opening = f"with another clip {_of(looked.description_changed.hits, looked.n)} descriptions change"
     if not turned.n:
         return f"{opening}; {turned.as_it_should.reason}."
-    over = _of(_hits(turned.as_it_should), turned.n)
+    over = _of(turned.as_it_should.hits, turned.n)
     return f"{opening}; where it shows the item with the other outcome, {over} right decisions go over to that outcome."
 
 
 def _order(looked: Mapping[Change, Looked]) -> Iterator[str]:
     shares = {change: looked[change].description_changed for change in ("reversed", "shuffled") if change in looked}
-    told = [f"{_of(_hits(e), e.n)} with the pictures {change}" for change, e in shares.items()]
+    told = [f"{_of(e.hits, e.n)} with the pictures {change}" for change, e in shares.items()]
     if told:
         yield f"descriptions that change: {', '.join(told)}; the others do not hang on the order of the pictures."
 
@@ -83,7 +83,7 @@ def _direction_and_duration(turned: Mapping[Change, Turned]) -> Iterator[str]:
 
 
 def _no_longer_passed(turned: Turned) -> str:
-    return f"{_of(_hits(turned.as_it_should), turned.n)} right passes turn into fail or unable to assess, as all of them should"
+    return f"{_of(turned.as_it_should.hits, turned.n)} right passes turn into fail or unable to assess, as all of them should"
 
 
 def _benefit(arm: AuditedArm) -> str:
@@ -134,9 +134,5 @@ def _of(count: int, n: int) -> str:
     return f"{count} of {n}" + (f" ({count / n:.0%})" if n >= ENOUGH else "")
 
 
-def _hits(e: Estimate) -> int:
-    return round((e.value or 0) * e.n)
-
-
 def _rest(e: Estimate) -> int:
-    return e.n - _hits(e)
+    return e.n - e.hits

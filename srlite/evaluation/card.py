@@ -9,7 +9,6 @@ from srlite import __version__
 from srlite.config import How
 from srlite.evaluation.document import Card, Named
 from srlite.evaluation.texts import item_text, judge_texts, question_texts
-from srlite.files import file_sha256
 from srlite.training.run import Run
 from srlite.types import Item
 from srlite.workbench import Workbench
@@ -22,7 +21,7 @@ def card_of(run: Run, bench: Workbench, items: Sequence[Item], how: How) -> Card
     checkpoints = run.checkpoints()
     return Card(
         descriptor=Named(id=bench.descriptor_model.id, sha256=bench.descriptor.base_sha256),
-        adapter=Named(id=run.folder.name, sha256=adapter_sha256(run)),
+        adapter=Named(id=run.folder.name, sha256=run.adapter_sha256()),
         judge=Named(id=bench.judge_model.id, sha256=bench.judge.sha256),
         demonstration=bench.demonstration,
         questions=question_texts(),
@@ -33,10 +32,6 @@ def card_of(run: Run, bench: Workbench, items: Sequence[Item], how: How) -> Card
         settings=_settings(bench),
         versions={"srlite": __version__} | {name: version(name) for name in PACKAGES},
     )
-
-
-def adapter_sha256(run: Run) -> str:
-    return file_sha256(run.adapter / "adapter_model.safetensors")
 
 
 def _settings(bench: Workbench) -> dict[str, object]:

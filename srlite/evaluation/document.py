@@ -41,6 +41,11 @@ class Estimate(Part):
     n: int
     reason: str | None = None
 
+    @property
+    def hits(self) -> int:
+        """Of a share: how many of the n; 0 where it is undefined."""
+        return round((self.value or 0) * self.n)
+
 
 # ---- cases ----------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from srlite.descriptor.load import adapter_off
 from srlite.errors import InputError, SrliteError
 from srlite.evaluation.arms import ArmPlan, ablated_run, plan_arms
 from srlite.evaluation.audit import audit as audited
-from srlite.evaluation.card import adapter_sha256, card_of
+from srlite.evaluation.card import card_of
 from srlite.evaluation.cases import Tick, collect, with_opinions
 from srlite.evaluation.comparison import comparisons
 from srlite.evaluation.document import Ablation, Case, Evaluation, Named
@@ -145,7 +145,7 @@ def _evaluation(
 def _ablation(run: Run, other: Run) -> Ablation:
     return Ablation(
         run=other.folder.name,
-        adapter_sha256=adapter_sha256(other),
+        adapter_sha256=other.adapter_sha256(),
         terms=other.settings().reward.terms,
         adapted_terms=run.settings().reward.terms,
     )

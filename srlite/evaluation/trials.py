@@ -21,6 +21,7 @@ from typing import get_args
 from srlite.evaluation.audit_words import words
 from srlite.evaluation.comparison import mcnemar
 from srlite.evaluation.document import ArmName, Audit, AuditedArm, Benefit, Case, Change, Estimate, Looked, Turned
+from srlite.evaluation.figures import right
 from srlite.evaluation.intervals import proportion
 from srlite.records.spellings import child_key
 from srlite.types import Decision, Item
@@ -94,7 +95,7 @@ def counted(cases: Sequence[Case], trials: Sequence[Trial], arms: Sequence[ArmNa
 def _arm(cases: Sequence[Case], trials: Sequence[Trial], arm: ArmName) -> AuditedArm:
     by_change = {change: [t for t in trials if t.change == change] for change in get_args(Change)}
     return AuditedArm(
-        accuracy=share([_right(c, arm) for c in cases], "there is no matched pair"),
+        accuracy=share([right(c, arm) for c in cases], "there is no matched pair"),
         looked=tuple(_looked(change, some, arm) for change, some in by_change.items() if some),
         turned=tuple(_turned(change, by_change[change], arm) for change in NO_SUCH_PAIR),
         benefit=_benefit(by_change["blank"], arm),
@@ -114,7 +115,7 @@ def _looked(change: Change, trials: Sequence[Trial], arm: ArmName) -> Looked:
 
 
 def _turned(change: Change, trials: Sequence[Trial], arm: ArmName) -> Turned:
-    bound = [t for t in trials if t.should and _right(t.case, arm)]
+    bound = [t for t in trials if t.should and right(t.case, arm)]
     return Turned(
         change=change,
         items=tuple(sorted({t.case.item for t in bound})),
@@ -124,18 +125,14 @@ def _turned(change: Change, trials: Sequence[Trial], arm: ArmName) -> Turned:
 
 
 def _benefit(blanks: Sequence[Trial], arm: ArmName) -> Benefit:
-    both = [(_right(t.case, arm), _right_then(t, arm)) for t in blanks]
+    both = [(right(t.case, arm), _right_then(t, arm)) for t in blanks]
     return Benefit(helped=both.count((True, False)), hurt=both.count((False, True)), n=len(both))
 
 
 def _trained(trials: Sequence[Trial]) -> tuple[int, int]:
     """Pairs that the video helps only after training, only before it."""
-    helps = [tuple(_right(t.case, a) and not _right_then(t, a) for a in (BEFORE, AFTER)) for t in trials if t.change == "blank"]
+    helps = [tuple(right(t.case, a) and not _right_then(t, a) for a in (BEFORE, AFTER)) for t in trials if t.change == "blank"]
     return helps.count((False, True)), helps.count((True, False))
-
-
-def _right(case: Case, arm: ArmName) -> bool:
-    return case.arms[arm].decision == case.outcome
 
 
 def _right_then(trial: Trial, arm: ArmName) -> bool:

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from srlite.clipcache import entries_of, older_entries
+from srlite.clipcache import FEATURES, FRAMES, entries_of, older_entries
 from srlite.errors import UsageError
 from srlite.files import remove_for_good, remove_leftovers
 from srlite.models.store import cache_folder
@@ -27,7 +27,7 @@ from srlite.training.owner import sole_owner
 from srlite.training.purged import add_mark
 
 SCHEMA = "srlite.purge/1"
-STORES = ("frames", "features")
+STORES = (FRAMES, FEATURES)
 
 
 @dataclass(frozen=True, slots=True)

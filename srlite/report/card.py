@@ -9,6 +9,7 @@ from srlite.descriptor.prompts import prompts_hash
 from srlite.evaluation.document import Card, Named
 from srlite.evaluation.texts import item_text, judge_texts, question_texts
 from srlite.judge.questions import questions_hash
+from srlite.records.spellings import SIDES
 from srlite.records.split import default_how
 from srlite.report.collect import Collected
 from srlite.report.tables import Table
@@ -46,7 +47,7 @@ def texts_changed(found: Collected) -> bool:
 def data_counts(found: Collected) -> Table:
     """Records, children and items on each side of the split."""
     rows = []
-    for side in ("train", "validation", "test"):
+    for side in SIDES:
         records = found.split.side(side)
         children = {r.child for r in records if r.child}
         passed = sum(r.outcome == "pass" for r in records)

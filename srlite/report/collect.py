@@ -6,7 +6,6 @@ the command that mends it. A file that is there and cannot be read is an error: 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from srlite.config import Settings, read_settings
 from srlite.errors import InputError
 from srlite.evaluation.document import Evaluation, read_evaluation
+from srlite.files import file_sha256
 from srlite.records.catalogue import Catalogue, read_catalogue
 from srlite.records.sides import Split
 from srlite.records.split import saved_split
@@ -61,14 +61,10 @@ def collect(folder: Path) -> Collected:
         metrics=metrics,
         finished=finished,
         evaluation=evaluation,
-        evaluation_sha256=_sha256(folder / "evaluation.json") if evaluated else None,
+        evaluation_sha256=file_sha256(folder / "evaluation.json") if evaluated else None,
         reached=_reached(metrics, settings),
         missing=(*_missing(lock, metrics, finished, evaluated), *_purged(read_mark(folder), evaluation)),
     )
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _reached(metrics: tuple[Mapping[str, object], ...], settings: Settings) -> str | None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from srlite.report.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILLION, drawn
-from srlite.report.looks import Look, Plot, legend_above, unit
+from srlite.report.looks import Look, Plot, legend_above, line, unit
 
 Metrics = Sequence[Mapping[str, object]]
 
@@ -64,12 +64,4 @@ def training_plot(metrics: Metrics) -> Plot | None:
 def _line(axes, slices: Metrics, name: str, words: str, style: Look) -> None:
     values = [math.nan if m.get(name) is None else m[name] for m in slices]
     every = max(1, len(slices) // 12)
-    axes.plot(
-        range(1, len(slices) + 1),
-        values,
-        color=style.colour,
-        linestyle=style.dash,
-        marker=style.marker,
-        markevery=every,
-        label=words,
-    )
+    line(axes, range(1, len(slices) + 1), values, style, words, markevery=every)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from srlite.evaluation.document import ArmName, Evaluation, Flow
+from srlite.evaluation.flow import KINDS
 from srlite.report.tables import Table
 from srlite.report.words import DECISION_WORDS, arm_words
-
-_DECISIONS = ("pass", "fail", "unable_to_assess", "unscored")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def flow_shown(evaluation: Evaluation) -> FlowShown:
 def _decisions(title: str, by_arm: Mapping[ArmName, Mapping[str, int]]) -> Table:
     rows = []
     for name, counts in by_arm.items():
-        shown = [counts.get(decision, 0) for decision in _DECISIONS]
+        shown = [counts.get(decision, 0) for decision in KINDS]
         rows.append((arm_words(name), *(f"{n:,}" for n in shown), f"{sum(shown):,}"))
-    head = ("", *(DECISION_WORDS[decision] for decision in _DECISIONS), "all")
+    head = ("", *(DECISION_WORDS[decision] for decision in KINDS), "all")
     return Table(title, head, tuple(rows))

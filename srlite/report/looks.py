@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from srlite.evaluation.document import Estimate
 from srlite.report.drawing import GREEN, GREY, PURPLE, SKY, VERMILLION
 
 
@@ -38,6 +40,17 @@ _OTHER = Look(PURPLE, "++", "-.", "v")
 
 def look(arm: str) -> Look:
     return _LOOKS.get(arm, _OTHER)
+
+
+def line(axes, across: Sequence[float], up: Sequence[float], style: Look, words: str, *, markevery: int = 1) -> None:
+    axes.plot(across, up, color=style.colour, linestyle=style.dash, marker=style.marker, markevery=markevery, label=words)
+
+
+def around(e: Estimate) -> list[list[float]] | None:
+    """An interval as matplotlib's errors, below and above the value; None where there is none."""
+    if e.value is None or e.low is None or e.high is None:
+        return None
+    return [[max(0, e.value - e.low)], [max(0, e.high - e.value)]]
 
 
 def unit(axes, *sides: str) -> None:

@@ -7,6 +7,8 @@ In sentences and in tables they differ:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from srlite.evaluation.document import Estimate
 
 
@@ -25,19 +27,20 @@ def points(difference: float) -> str:
 
 
 def in_words(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return undefined(estimate.reason)
-    if estimate.low is None or estimate.high is None:
-        return percent(estimate.value)
-    return f"{percent(estimate.value)} (95% interval {percent(estimate.low)} to {percent(estimate.high)})"
+    return _printed(estimate, percent, "{} (95% interval {} to {})")
 
 
 def in_table(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return undefined(estimate.reason)
-    if estimate.low is None or estimate.high is None:
-        return decimal(estimate.value)
-    return f"{decimal(estimate.value)} ({decimal(estimate.low)} to {decimal(estimate.high)})"
+    return _printed(estimate, decimal, "{} ({} to {})")
+
+
+def _printed(e: Estimate, number: Callable[[float], str], whole: str) -> str:
+    """whole: how value, lower and upper bound stand together."""
+    if e.value is None:
+        return undefined(e.reason)
+    if e.low is None or e.high is None:
+        return number(e.value)
+    return whole.format(*map(number, (e.value, e.low, e.high)))
 
 
 def undefined(reason: str | None) -> str:

@@ -13,7 +13,7 @@ from srlite.escape import plain
 from srlite.evaluation.document import Arm, Audit, Evaluation, Looked
 from srlite.report.closer import CHANGE_WORDS
 from srlite.report.drawing import BLACK, GREY, SKY, VERMILLION, drawn
-from srlite.report.looks import Plot, legend_above, look, unit
+from srlite.report.looks import Plot, around, legend_above, line, look, unit
 from srlite.report.words import arm_words, main_arm
 
 _SHORT = 14
@@ -76,9 +76,8 @@ def accuracy_plot(evaluation: Evaluation) -> Plot | None:
         for at, (name, arm) in enumerate(known.items()):
             accuracy, style = arm.accuracy, look(name)
             axes.bar(at, accuracy.value, 0.6, color=style.colour, edgecolor=BLACK, hatch=style.hatch)
-            if accuracy.low is not None and accuracy.high is not None:
-                around = [[max(0, accuracy.value - accuracy.low)], [max(0, accuracy.high - accuracy.value)]]
-                axes.errorbar(at, accuracy.value, yerr=around, color=BLACK, capsize=5)
+            if errors := around(accuracy):
+                axes.errorbar(at, accuracy.value, yerr=errors, color=BLACK, capsize=5)
         if majority is not None:
             axes.axhline(majority, color=BLACK, linestyle="--", label="always the commoner outcome")
             legend_above(axes, 1)
@@ -100,15 +99,8 @@ def coverage_plot(evaluation: Evaluation) -> Plot | None:
     def draw(figure) -> None:
         axes = figure.subplots()
         for name, arm in evaluation.arms.items():
-            known, style = [c for c in arm.coverage if c.risk is not None], look(name)
-            axes.plot(
-                [c.coverage for c in known],
-                [c.risk for c in known],
-                color=style.colour,
-                linestyle=style.dash,
-                marker=style.marker,
-                label=arm_words(name),
-            )
+            known = [c for c in arm.coverage if c.risk is not None]
+            line(axes, [c.coverage for c in known], [c.risk for c in known], look(name), arm_words(name))
         unit(axes, "x")
         axes.set_ylim(bottom=-0.02)
         axes.set_xlabel("coverage: share of pairs that are decided")
@@ -128,15 +120,8 @@ def reliability_plot(evaluation: Evaluation) -> Plot | None:
         axes = figure.subplots()
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=1)
         for name, arm in evaluation.arms.items():
-            bins, style = [b for b in arm.calibration.bins if b.share_passed is not None], look(name)
-            axes.plot(
-                [b.mean_probability for b in bins],
-                [b.share_passed for b in bins],
-                color=style.colour,
-                linestyle=style.dash,
-                marker=style.marker,
-                label=arm_words(name),
-            )
+            bins = [b for b in arm.calibration.bins if b.share_passed is not None]
+            line(axes, [b.mean_probability for b in bins], [b.share_passed for b in bins], look(name), arm_words(name))
         unit(axes, "x", "y")
         axes.set_xlabel("the judge's probability of pass")
         axes.set_ylabel("share that passed")
@@ -182,9 +167,8 @@ def _changes(axes, looked: Sequence[Looked]) -> None:
         for y, e in zip(at, found, strict=True):
             if e.value is None:
                 axes.text(0.01, y, "n/a", va="center", fontsize=10.5)
-            elif e.low is not None and e.high is not None:
-                around = [[max(0, e.value - e.low)], [max(0, e.high - e.value)]]
-                axes.errorbar(e.value, y, xerr=around, color=BLACK, capsize=2, linewidth=1)
+            elif errors := around(e):
+                axes.errorbar(e.value, y, xerr=errors, color=BLACK, capsize=2, linewidth=1)
     axes.set_yticks(range(len(looked)), [CHANGE_WORDS[entry.change] for entry in looked])
     axes.set_ylim(len(looked) - 0.4, -0.6)
     unit(axes, "x")

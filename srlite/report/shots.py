@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from srlite.clipcache import FRAMES
 from srlite.config import Settings
 from srlite.errors import InputError
 from srlite.evaluation.document import Case
@@ -116,7 +117,7 @@ def _kept(sha256: str, stores: Sequence[FrameStore]) -> Frames | None:
 def _store(settings: Settings, readers: ClipReaders, multiple: int) -> FrameStore:
     """A store that is read from; with no room at all nothing is added to it."""
     video = settings.video
-    place = cache_folder() / "frames"
+    place = cache_folder() / FRAMES
     return FrameStore(place, readers, count=video.frames, multiple=multiple, max_pixels=video.max_pixels, max_bytes=0)
 
 

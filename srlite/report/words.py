@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from srlite.evaluation.document import Arm, Comparison, Estimate, Evaluation, Figures
+from srlite.evaluation.document import Arm, Comparison, Evaluation, Figures
 from srlite.report.numbers import counted, in_words, p_value, percent, points
 
 DEMONSTRATION = "Made with the bundled demonstration models. They know a drawn world only: nothing here is about real children."
@@ -42,15 +42,11 @@ def summary(evaluation: Evaluation) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def _hits(estimate: Estimate) -> int:
-    return round((estimate.value or 0) * estimate.n)
-
-
 def _accuracy(arm: Arm) -> str:
     n = arm.accuracy.n
     if arm.accuracy.value is None:
         return f"No accuracy can be given: {arm.accuracy.reason or 'there is no test pair with an outcome'}."
-    hits = f"{_hits(arm.accuracy)} of {counted(n, 'test pair')}"
+    hits = f"{arm.accuracy.hits} of {counted(n, 'test pair')}"
     return f"The decision agreed with the clinician's outcome in {hits} of a clip and its item: {in_words(arm.accuracy)}."
 
 
@@ -123,7 +119,7 @@ def _undecided(overall: Figures) -> str:
 def _abstention(arm: Arm) -> str:
     if arm.abstention.value is None:
         return ""
-    of = f"{_hits(arm.abstention)} of {counted(arm.abstention.n, 'pair')}"
+    of = f"{arm.abstention.hits} of {counted(arm.abstention.n, 'pair')}"
     return f"Asked about an item unrelated to the clip, it declined to assess in {of}: {in_words(arm.abstention)}."
 
 

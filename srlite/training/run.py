@@ -28,7 +28,7 @@ from srlite.config import Settings, read_settings, settings_toml
 from srlite.descriptor.load import Descriptor, load_adapter, save_adapter, trainable
 from srlite.descriptor.prompts import prompts_hash
 from srlite.errors import InputError, ModelError, UsageError
-from srlite.files import append_private, private_folder, require_space, sync_folder, write_private
+from srlite.files import append_private, file_sha256, private_folder, require_space, sync_folder, write_private
 from srlite.judge.questions import questions_hash
 from srlite.records.catalogue import Catalogue, read_catalogue, write_catalogue
 from srlite.records.sides import Split
@@ -86,6 +86,9 @@ class Run:
     @property
     def adapter(self) -> Path:
         return self.folder / "adapter"
+
+    def adapter_sha256(self) -> str:
+        return file_sha256(self.adapter / "adapter_model.safetensors")
 
     @property
     def finished(self) -> bool:
