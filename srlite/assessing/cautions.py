@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from srlite.describing import Seen
 from srlite.errors import InputError
 from srlite.records.asked import Asked
+from srlite.training.purged import read_mark
 from srlite.training.run import Run
 from srlite.types import Item
 from srlite.workbench import Workbench
@@ -25,19 +26,20 @@ _FRAMES_A_SECOND = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Of the run and its models. trained: codes of the items with training records; None where that is not known."""
+    """Of the run and its models. trained: codes of the items with training records; None where that is not known. purged: some
+    of the run's records were taken out after training."""
 
     demonstration: bool
     trained: frozenset[str] | None
+    purged: bool
 
 
 def known_of(bench: Workbench, run: Run) -> Known:
     """Without a readable split.csv the items trained are not known, and every assessment says so."""
     try:
-        trained = run.items_trained()
+        return Known(bench.demonstration, run.items_trained(), read_mark(run.folder) is not None)
     except InputError:
-        trained = None
-    return Known(bench.demonstration, trained)
+        return Known(bench.demonstration, None, purged=False)
 
 
 def warnings_of(known: Known, seen: Seen, asked: Asked, item: Item) -> tuple[str, ...]:
@@ -52,7 +54,8 @@ def _of_the_item(known: Known, asked: Asked, item: Item) -> Iterator[str]:
     if known.trained is None:
         yield "whether the adapter saw this item in training is not known: the run's split.csv cannot be read"
     elif item.code not in known.trained:
-        yield "the adapter never saw this item in training"
+        gone = "no training record of it is left, and some of the run's were purged: the adapter may never have seen this item"
+        yield gone if known.purged else "the adapter never saw this item in training"
     if asked.age_months is None or item.age_months is None:
         return
     limit = min(_AGE_SHARE * item.age_months, _AGE_MONTHS)

@@ -58,7 +58,7 @@ def _as_ours(caught: BaseException) -> SrliteError:
     if isinstance(caught, SrliteError):
         return caught
     if isinstance(caught, KeyboardInterrupt):
-        return Interrupted("interrupted", remedy="What was complete is kept; `srlite train ... --resume` goes on.")
+        return Interrupted("interrupted", remedy="Files that were complete are kept: start it again.")
     if _disk_full(caught):
         return DeviceError(f"cannot write: {caught.strerror}", where=caught.filename, remedy="Free some space and start again.")
     if isinstance(caught, MemoryError) or type(caught).__name__ == "OutOfMemoryError":

@@ -76,8 +76,7 @@ class Results:
         if self.report:
             from srlite.report.assessments import write_assessments
 
-            documents = [assessment_json(one) for one in good]
-            write_assessments(self.report, documents, read_settings(self.run / "config.toml"))
+            write_assessments(self.report, assessments_json(found), read_settings(self.run / "config.toml"))
             self.screen.say(f"report: {self.report}")
         if not self.alone:
             say_counts(self.screen, [one.decision for one in good], failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ import typer
 
 from srlite.cli.guard import guarded, quiet_libraries
 from srlite.cli.options import RUNS, Backend, CatalogueFile, Debug, How, ItemsCsv, Json, Quiet, RunDir, Videos
-from srlite.errors import UsageError
+from srlite.errors import Interrupted, UsageError
 
 
 @guarded
@@ -77,21 +78,32 @@ def train(
         planned = plan_json(plan_run(items_csv, videos, preset=preset, catalogue=catalogue, over=over))
         screen.json(planned) if json else show_plan(screen, planned)
         return
-    with screen.bar() as bar, gentle_interrupt(bar.hear, note=screen.say) as tell:
-        done = job.train(
-            items_csv,
-            videos,
-            run=folder,
-            preset=preset,
-            catalogue=catalogue,
-            over=over,
-            resume=resume,
-            max_minutes=max_minutes,
-            tell=tell,
-        )
+    again = _typed(items_csv, videos, *(("--catalogue", catalogue) if catalogue else ()), "--run", folder)
+    try:
+        with screen.bar() as bar, gentle_interrupt(bar.hear, note=screen.say) as tell:
+            done = job.train(
+                items_csv,
+                videos,
+                run=folder,
+                preset=preset,
+                catalogue=catalogue,
+                over=over,
+                resume=resume,
+                max_minutes=max_minutes,
+                tell=tell,
+            )
+    except KeyboardInterrupt:
+        begun = (folder / "config.toml").exists()
+        goes_on = f"What was complete is kept: srlite train {again} --resume goes on."
+        raise Interrupted("interrupted", remedy=goes_on if begun else "No run was begun yet: start it again.") from None
     document = job.training_json(done)
     screen.json(document) if json else screen.training(document)
-    screen.say(f"next: srlite evaluate {items_csv} {videos} --run {done.run} --compare base")
+    screen.say(f"next: srlite evaluate {again} --compare base")
+
+
+def _typed(*words: object) -> str:
+    """As one types them in a shell."""
+    return shlex.join(map(str, words))
 
 
 def _over(settings: Path | None, items_csv: Path, options: dict[str, object], screen) -> dict[str, object]:

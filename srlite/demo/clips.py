@@ -10,12 +10,14 @@ import csv
 import io
 import shutil
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
 from srlite.demo.draw import render
 from srlite.demo.truth import write_scenes
 from srlite.demo.world import FPS, Scene, clinic
+from srlite.device.threads import cores
 from srlite.files import private_folder, write_private
 from srlite.records.dataset import BUNDLED_CATALOGUE
 
@@ -47,13 +49,15 @@ def write_clip(scene: Scene, path: Path) -> None:
 def write_dataset(scenes: Iterable[Scene], folder: Path, *, tick: Callable[[int], None] = lambda done: None) -> Path:
     """Write videos/, items.csv, items.toml and scenes.json under `folder`; returns the path of items.csv."""
     videos = private_folder(folder / "videos")
-    shown: dict[str, Scene] = {}
-    for number, scene in enumerate(scenes):
-        clip = f"{scene.child.id}_{scene.item}_{number:03d}.mp4"
-        write_clip(scene, videos / clip)
+    shown = {f"{scene.child.id}_{scene.item}_{number:03d}.mp4": scene for number, scene in enumerate(scenes)}
+
+    def write(clip: str) -> None:
+        write_clip(shown[clip], videos / clip)
         (videos / clip).chmod(0o600)
-        shown[clip] = scene
-        tick(number + 1)
+
+    with ThreadPoolExecutor(cores()) as threads:  # resizing and encoding let go of Python's lock
+        for done, _ in enumerate(threads.map(write, shown), 1):
+            tick(done)
     write_scenes(shown, folder)
     shutil.copyfile(BUNDLED_CATALOGUE, folder / "items.toml")
     write_private(folder / "items.csv", _table(shown))

@@ -35,7 +35,7 @@ CLIPS_PER_ITEM = 30
 CHILDREN_PER_AGE = 39
 UNSEEN_SHARE = 0.05
 SPLIT = {"how": "child", "test_fraction": 0.30, "validation_fraction": 0.10}
-ROUNDS = 4
+ROUNDS = 3
 MISMATCHED_SHARE = 0.45
 """More than the quarter of the defaults: a model as small as this one needs more of them to learn to abstain."""
 MAX_IMBALANCE = 1.5

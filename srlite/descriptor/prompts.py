@@ -40,7 +40,8 @@ def training_prompt(item: Item, age_months: float | None, wording: int) -> str:
 
 def generic_prompt(item: Item, age_months: float | None) -> str:
     """The broad prompt that the paper compares with: one developmental domain, no item, no way to abstain."""
-    return f"{_age(age_months)}Summarise the {item.domain} behaviour of the child in this clip."
+    domain = f"{item.domain} " if item.domain else ""
+    return f"{_age(age_months)}Summarise the {domain}behaviour of the child in this clip."
 
 
 def prompts_hash() -> str:

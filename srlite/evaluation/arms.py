@@ -61,13 +61,16 @@ def plan_arms(run: Run, compare: Sequence[str], ablated: Run | None) -> tuple[Ar
 
 
 def ablated_run(folder: Path, *, beside: Run, records: Sequence[Record], split: Split) -> Run:
-    """The finished run in the folder, when it can be compared with the other: the same base model and the same test part.
+    """The finished run in the folder, when it can be compared with the other: the same base model, the same
+    pictures of a clip, and the same test part.
 
     Raises ModelError when there is no finished run, InputError when the two cannot be compared.
     """
     other = finished_run(folder)
     if other.lock().descriptor_sha256 != beside.lock().descriptor_sha256:
         raise _not_comparable(folder, beside, f"its base model is another one ({other.lock().descriptor})")
+    if other.settings().video != beside.settings().video:
+        raise _not_comparable(folder, beside, "it was trained with other [video] settings, so it saw other pictures")
     tested = [{(r.clip, r.item) for r in part} for part in (split.test, other.split(records).test)]
     if tested[0] != tested[1]:
         raise _not_comparable(folder, beside, f"{len(tested[0] ^ tested[1])} records are in the test part of one of them only")
@@ -78,5 +81,5 @@ def _not_comparable(folder: Path, beside: Run, why: str) -> InputError:
     return InputError(
         f"this run cannot be compared with {beside.folder}: {why}",
         where=str(folder),
-        remedy="Train both with the same records, models, split and seed, and with other [reward] terms.",
+        remedy="Train both with the same records, models, video settings, split and seed, and with other [reward] terms.",
     )

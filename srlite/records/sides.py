@@ -34,6 +34,11 @@ class SplitReport:
     clip_overlap: tuple[str, ...]
     notes: tuple[str, ...]
 
+    @property
+    def overlap(self) -> str:
+        """The sentence on it, which is one of the notes."""
+        return _overlap_words(self.child_overlap, self.clip_overlap)
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -70,7 +75,7 @@ def _overlap(split: Split, of: Callable[[Record], str | None]) -> tuple[str, ...
 def _notes(split: Split, table: Sequence[SideCount], children: Sequence[str], clips: Sequence[str]) -> tuple[str, ...]:
     everyone = [r for side in SIDES for r in split.side(side)]
     notes = [", ".join(f"{side} {len(split.side(side))}" for side in SIDES) + " records"]
-    notes.append(f"children on more than one side: {len(children)}; clips on more than one side: {len(clips)}")
+    notes.append(_overlap_words(children, clips))
     if unnamed := sum(not r.child for r in everyone):
         notes.append(f"{unnamed} records name no child: whether a child is on two sides cannot be known for them")
     for side in SIDES:
@@ -78,3 +83,7 @@ def _notes(split: Split, table: Sequence[SideCount], children: Sequence[str], cl
         if lacking:
             notes.append(f"{side} has not both outcomes of {', '.join(lacking)}")
     return tuple(notes)
+
+
+def _overlap_words(children: Sequence[str], clips: Sequence[str]) -> str:
+    return f"children on more than one side: {len(children)}; clips on more than one side: {len(clips)}"

@@ -15,19 +15,20 @@ from srlite.report.shots import Sheet, frames_by_document
 Document = Mapping[str, object]
 
 
-def write_assessments(path: Path, documents: Sequence[Document], settings: Settings) -> None:
+def write_assessments(path: Path, found: Document, settings: Settings) -> None:
     """The page with frames, mode 0600. settings: of the run that assessed. Raises DeviceError; InputError for a clip gone."""
     with frames_by_document(settings) as frames_of:
-        write_private(path, assessment_page(documents, frames_of))
+        write_private(path, assessment_page(found, frames_of))
 
 
-def assessment_page(documents: Sequence[Document], frames_of: Callable[[Document], Sequence[tuple[float, bytes]]]) -> str:
+def assessment_page(found: Document, frames_of: Callable[[Document], Sequence[tuple[float, bytes]]]) -> str:
     """One self-contained HTML page.
 
-    documents: of schema srlite.assessment/1, in the order in which they are shown. frames_of(document): (seconds, JPEG bytes)
-    of each frame, small; [] where there are none. Raises KeyError for a document of another schema.
+    found: of schema srlite.assessments/1; its assessments are shown in their order, then the clips that failed.
+    frames_of(assessment): (seconds, JPEG bytes) of each frame, small; [] where there are none. Raises KeyError for a document
+    of another schema.
     """
-    questions = {q.id: q.text for q in QUESTIONS}
+    questions, documents = {q.id: q.text for q in QUESTIONS}, found["assessments"]
     shown = [
         {
             "document": document,
@@ -42,6 +43,7 @@ def assessment_page(documents: Sequence[Document], frames_of: Callable[[Document
         demonstration=any(document["demonstration"] for document in documents),
         holds_pictures=any(entry["pictures"] for entry in shown),
         shown=shown,
+        failed=found["failed"],
     )
 
 

@@ -54,7 +54,7 @@ def data_counts(found: Collected) -> Table:
         counts = (len(records), passed, len(records) - passed, len({r.clip for r in records}), len({r.item for r in records}))
         rows.append((side, *(f"{n:,}" for n in counts), f"{len(children):,}" if children else "not named"))
     head = ("", "Records", "pass", "fail", "Clips", "Items", "Children")
-    return Table("Records on each side of the split", head, tuple(rows), note=found.split.report.notes[1])
+    return Table("Records on each side of the split", head, tuple(rows), note=found.split.report.overlap)
 
 
 def settings_lines(settings: Mapping[str, object], prefix: str = "") -> Iterator[str]:

@@ -10,6 +10,7 @@ from srlite.assessing.cautions import DEMONSTRATION, Known, warnings_of
 from srlite.assessing.job import assess_all
 from srlite.describing import Seen
 from srlite.records.asked import Asked
+from srlite.training.purged import add_mark
 
 AUDIO = "this item needs sound, which the descriptor does not hear"
 UNTRAINED = "the adapter never saw this item in training"
@@ -72,10 +73,19 @@ def test_where_the_split_cannot_be_read_it_is_said(data, trained, tmp_path):
     assert [w for w in found.warnings if "split.csv cannot be read" in w]
 
 
+def test_of_a_run_that_lost_records_it_is_not_claimed_that_an_item_was_never_seen(data, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "run")
+    add_mark(tmp_path / "run", "2030-01-02", trained=True)
+    found = assess_all([Asked(clip_of(data, "18_3"), item) for item in ("18_3", "10_2")], run=tmp_path / "run")
+    seen, unseen = (one.warnings for one in found)
+    assert seen == (DEMONSTRATION,)
+    assert [w for w in unseen if "purged" in w and "may never have seen" in w] and UNTRAINED not in unseen
+
+
 def test_models_of_ones_own_are_no_demonstration_and_the_clips_own_warnings_stay(trained):
     from srlite.training.run import Run
 
-    known = Known(demonstration=False, trained=Run(trained).items_trained())
+    known = Known(demonstration=False, trained=Run(trained).items_trained(), purged=False)
     seen = Seen("0" * 64, 3.0, tuple(i / 3 for i in range(8)), ("half of it is damaged",))
     item = Run(trained).catalogue()["18_4"]
     assert known.trained == {"18_4", "18_3", "6_3", "12_4"}

@@ -120,7 +120,7 @@ def test_the_card_names_models_texts_and_settings_and_no_path(whole, trained):
     assert set(card.versions) >= {"srlite", "torch", "transformers", "scipy"}
 
 
-def test_another_test_part_or_another_base_cannot_be_compared(data, trained, tmp_path):
+def test_another_test_part_other_pictures_or_another_base_cannot_be_compared(data, trained, tmp_path):
     rows, ask = data / "items.csv", dict(run=trained, ablate=tmp_path / "other")
     shutil.copytree(trained, tmp_path / "other")
     split = tmp_path / "other" / "split.csv"
@@ -131,6 +131,11 @@ def test_another_test_part_or_another_base_cannot_be_compared(data, trained, tmp
     lock = json.loads((trained / "lock.json").read_text())
     (tmp_path / "other" / "lock.json").write_text(json.dumps(lock | {"descriptor_sha256": "0" * 64}))
     with pytest.raises(InputError, match="its base model is another one"):
+        srlite.evaluate(rows, data / "videos", **ask)
+    (tmp_path / "other" / "lock.json").write_text(json.dumps(lock))
+    config = tmp_path / "other" / "config.toml"
+    config.write_text(config.read_text().replace("frames = 8", "frames = 4"))
+    with pytest.raises(InputError, match="it saw other pictures"):
         srlite.evaluate(rows, data / "videos", **ask)
 
 

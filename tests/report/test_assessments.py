@@ -27,6 +27,10 @@ def document(**more):
     } | more
 
 
+def several(*documents, failed=()):
+    return {"schema": "srlite.assessments/1", "assessments": list(documents), "failed": list(failed)}
+
+
 def jpeg():
     out = io.BytesIO()
     Image.new("RGB", (32, 24), "red").save(out, "JPEG")
@@ -34,7 +38,7 @@ def jpeg():
 
 
 def test_description_first_then_decision_without_a_script():
-    page = assessment_page([document()], lambda d: [(0.5, jpeg()), (1.5, jpeg())])
+    page = assessment_page(several(document()), lambda d: [(0.5, jpeg()), (1.5, jpeg())])
     before, _, after = page.partition('<details class="decided">')
     assert "The child lifts the left foot" in before and "pass" not in re.sub(r"<style>.*?</style>", "", before, flags=re.S)
     assert "<td>pass</td>" in after and "yes 0.91" in after and "a" * 64 in after
@@ -43,16 +47,23 @@ def test_description_first_then_decision_without_a_script():
 
 
 def test_no_pictures_no_decision_and_a_demonstration():
-    page = assessment_page([document(decision=None, demonstration=True, warnings=["<i>too short"])], lambda d: [])
+    page = assessment_page(several(document(decision=None, demonstration=True, warnings=["<i>too short"])), lambda d: [])
     assert "data:image" not in page and "no decision" in page and "drawn world" in page and "&lt;i&gt;too short" in page
 
 
 def test_pictures_are_those_of_their_document():
     asked = []
-    assessment_page([document(seed=1), document(seed=2)], lambda d: asked.append(d["seed"]) or [])
+    assessment_page(several(document(seed=1), document(seed=2)), lambda d: asked.append(d["seed"]) or [])
     assert asked == [1, 2]
+
+
+def test_clips_that_failed_stand_on_the_page_with_their_reason():
+    bad = {"clip": {"path": "a/<b>.mp4"}, "item": {"code": "18_4"}, "child": None, "error": "is empty", "remedy": "Copy it."}
+    page = assessment_page(several(document(), failed=[bad]), lambda d: [])
+    assert "Not assessed: 1" in page and "a/&lt;b&gt;.mp4, item 18_4: is empty Copy it." in page
+    assert "Not assessed" not in assessment_page(several(document()), lambda d: [])
 
 
 def test_another_schema_is_refused():
     with pytest.raises(KeyError):
-        assessment_page([{"schema": "srlite.evaluation/1"}], lambda d: [])
+        assessment_page({"schema": "srlite.evaluation/1"}, lambda d: [])
