@@ -3,6 +3,7 @@
 For each model and size of card: the process may take no more of the card than that (torch's fraction), the tower looks at a
 clip, a batch of pairs is sampled, the judge has its turn, a group is learnt from, the optimiser steps. Peaks are those of the
 allocator, beside the plan's (without its allowance for the driver); then tokens a second. All cases take some minutes.
+Where TRL is installed in the same environment, a step of its trainer on the same model stands beside ours.
 `--tiny` does the same with small shapes, on the CPU too (without peaks): it shows that the script runs.
 Left out: sense (weights are noise), and what the training loop does around a slice.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_models import random_descriptor, random_judge  # noqa: E402
+from trl_beside import Trl, installed, trl_step  # noqa: E402
 
 from srlite.config import Settings, merged, settings_from  # noqa: E402
 from srlite.descriptor.features import encode, tower_at_work  # noqa: E402
@@ -67,6 +69,7 @@ class Case:
     seconds: dict[str, float]
     tokens_a_second: dict[str, float]
     fault: str | None = None
+    trl: Trl | None = None
 
 
 def main() -> None:
@@ -114,7 +117,21 @@ def _case(name: str, gigabytes: int, folder: Path, on_card: bool) -> Case:
         if not is_out_of_memory(error):
             raise
         case.fault = str(error).splitlines()[0]
+    if installed():
+        case.trl = _beside(shape, family, settings, plan.work, "cuda" if on_card else "cpu")
     return case
+
+
+def _beside(shape: Shape, family: str, settings: Settings, work: Work, device: str) -> Trl:
+    """As many pictures as pairs of frames, of the same size: as many tokens of the prompt, but for a mark or two a picture."""
+    side, text = _side(shape, settings), "x" * (TEXT_BYTES // 3)
+    stills = settings.video.frames // 2
+    return trl_step(shape, family, device, side=side, stills=stills, text=text, group=work.group, tokens=work.tokens)
+
+
+def _side(shape: Shape, settings: Settings) -> int:
+    multiple = 2 * shape.vision.patch
+    return int(settings.video.max_pixels**0.5) // multiple * multiple
 
 
 def _settings(tiny: bool) -> Settings:
@@ -131,7 +148,7 @@ def _slice(case: Case, shape: Shape, family: str, settings: Settings, judge_path
     work: Work = plan.work
     descriptor = random_descriptor(shape, family, device)
     optimiser = optimiser_for(descriptor, 1e-5)
-    side = int(settings.video.max_pixels**0.5) // (2 * shape.vision.patch) * 2 * shape.vision.patch
+    side = _side(shape, settings)
     images = np.random.default_rng(0).integers(0, 255, (settings.video.frames, side, side, 3), dtype=np.uint8)
     frames = Frames(images, tuple(i / 4 for i in range(len(images))), len(images) / 4, len(images))
     prompt = build_prompt(descriptor, frames, "x" * (TEXT_BYTES // 3), system=None)
@@ -233,6 +250,18 @@ def _print(document: dict) -> None:
             beside = f"  {peak / GB:6.2f} GB, planned {c['planned'][phase] / GB:6.2f}" if peak else ""
             speed = c["tokens_a_second"].get(phase)
             print(f"  {phase:10s} {seconds:8.2f} s{beside}" + (f"  {speed:8.1f} tokens/s" if speed else ""))
+        if trl := c["trl"]:
+            _print_trl(trl, ours=sum(c["seconds"].get(phase, 0.0) for phase in ("look", "reference", "update", "step")))
+
+
+def _print_trl(trl: dict, *, ours: float) -> None:
+    """ours: seconds of a pair's step without its sampling, which is of several pairs at once."""
+    if trl["seconds"] is None:
+        print(f"  TRL        {trl['fault']}")
+        return
+    peak = f"  {trl['peak'] / GB:6.2f} GB" if trl["peak"] else ""
+    how = f"a whole step, {trl['batch']} completions at once; ours {ours:.2f} s and sampling"
+    print(f"  TRL        {trl['seconds']:8.2f} s{peak}: {how}")
 
 
 if __name__ == "__main__":
