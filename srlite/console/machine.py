@@ -83,8 +83,9 @@ def _advice(d: Mapping) -> list[str]:
         lines.append("the disk may be too small: cache.features_gb and cache.frames_gb limit what is kept there")
     if d["time"]["swap_share"] > _MUCH:
         lines.append("swapping takes a good part of the time: a larger schedule.slice_pairs swaps less often")
-    if d["time"]["hours"] > 24:
-        lines.append("to be done sooner: fewer rounds, fewer frames and a smaller group each save in proportion")
+    if d["time"]["hours"] >= 1:
+        less = "; ".join(f"{s['change']} ({_hours(s['hours'])})" for s in d["time"]["sooner"])
+        lines.append(f"to be done sooner: {less}")
     return lines
 
 
@@ -95,7 +96,9 @@ def _gb(size: int) -> str:
 def _hours(hours: float) -> str:
     if hours < 1:
         return f"{60 * hours:.0f} minutes"
-    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.0f} days"
+    if hours < 10:
+        return f"{hours:.1f} hours"
+    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:.1f} days"
 
 
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "fault": ("fault", "bold red")}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from srlite.config import Settings
+from srlite.config import Settings, merged, settings_from
 from srlite.device.budget import (
     Budget,
+    Models,
     PairCost,
     Rates,
     assess_cost,
@@ -46,7 +47,8 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """missing: models that are not installed. place: the memory that the budget is for."""
+    """missing: models that are not installed. place: the memory that the budget is for. sooner: settings that make it shorter,
+    each by itself, and the seconds that the run takes then."""
 
     preset: str | None
     settings: Settings
@@ -62,14 +64,11 @@ class RunPlan:
     swap_s: float
     rates: Rates
     disk: Disk
-
-    @property
-    def pairs(self) -> int:
-        return sum(len(part.pairs) for part in self.slices)
+    sooner: tuple[tuple[str, float], ...]
 
     @property
     def seconds(self) -> float:
-        return self.pairs * self.cost.total + len(self.slices) * self.swap_s
+        return _seconds(self.slices, self.cost, self.swap_s)
 
 
 def plan_run(
@@ -100,7 +99,27 @@ def plan_run(
         swap_s=swap_seconds(found.plan, models),
         rates=rates,
         disk=_disk(models.descriptor, settings, data, parts),
+        sooner=tuple(_sooner(settings, models, data, split, place, rates)),
     )
+
+
+def _seconds(parts: Sequence[Slice], cost: PairCost, swap_s: float) -> float:
+    return sum(len(part.pairs) for part in parts) * cost.total + len(parts) * swap_s
+
+
+def _sooner(
+    settings: Settings, models: Models, data: Dataset, split: Split, place: Place, rates: Rates
+) -> Iterator[tuple[str, float]]:
+    """Half as many rounds, frames, or descriptions of a pair."""
+    for part, name in (("schedule", "rounds"), ("video", "frames"), ("sampling", "group")):
+        half = getattr(getattr(settings, part), name) // 2
+        if half < (2 if name == "group" else 1):
+            continue
+        less = settings_from(merged(settings.model_dump(), {part: {name: half}}), where="the plan")
+        found = budget_for(models, less, data.catalogue, place)
+        parts = slices(split.train, data.records, data.catalogue, less)
+        cost = pair_cost(models, found.work, less, rates)
+        yield f"{part}.{name} = {half}", _seconds(parts, cost, swap_seconds(found.plan, models))
 
 
 def _disk(shape: Shape, settings: Settings, data: Dataset, parts: tuple[Slice, ...]) -> Disk:
@@ -161,6 +180,7 @@ def plan_json(plan: RunPlan) -> dict[str, object]:
         "time": {
             "on": "this machine" if plan.place.here else COUNTED_ON,
             "hours": plan.seconds / 3600,
+            "sooner": [{"change": change, "hours": seconds / 3600} for change, seconds in plan.sooner],
             "swap_s": plan.swap_s,
             "swap_share": len(plan.slices) * plan.swap_s / plan.seconds,
             "assess_s": plan.assess_s,

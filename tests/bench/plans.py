@@ -47,6 +47,9 @@ def main() -> None:
             f"| {p['preset']} | {p['descriptor']}, {p['judge']} | {p['prompt_tokens_at_most']:,} | {held / GB:.1f} | {peaks} "
             f"| {m['turns']} | {disk / GB:.0f} | {p['time']['hours']:.0f} h |"
         )
+    print("\nTime with less, each by itself:")
+    for p in plans:
+        print(f"{p['preset']}: " + ", ".join(f"{s['change']} {s['hours']:.0f} h" for s in p["time"]["sooner"]))
     print(f"\nTime: {plans[0]['time']['on']}; {plans[0]['optimiser_steps_at_most']:,} optimiser steps; memory and disk in GB.")
 
 

@@ -58,6 +58,15 @@ def test_fewer_frames_and_a_smaller_group_take_less_of_everything(planned):
     assert less["disk"]["frames"] == whole["disk"]["frames"] // 2
 
 
+def test_what_less_would_save_is_what_a_plan_with_less_says(planned):
+    told = {s["change"]: s["hours"] for s in planned("12gb")["time"]["sooner"]}
+    half = {"schedule": {"rounds": 2}}, {"video": {"frames": 8}}, {"sampling": {"group": 8}}
+    assert list(told) == [f"{part}.{name} = {n}" for change in half for part, s in change.items() for name, n in s.items()]
+    assert list(told.values()) == pytest.approx([planned("12gb", change)["time"]["hours"] for change in half])
+    least = {"schedule": {"rounds": 1}, "sampling": {"group": 2}}
+    assert [s["change"] for s in planned("12gb", least)["time"]["sooner"]] == ["video.frames = 8"]
+
+
 def test_the_longest_request_is_that_of_the_catalogue():
     catalogue = catalogue_of(None)
     longest = longest_request(catalogue)
@@ -80,7 +89,7 @@ def test_the_page_says_what_is_missing_and_what_to_do(planned, width):
     said = " ".join(out.getvalue().split())
     assert "does not fit" in said and "what would fit: " in said
     assert "srlite models pull --preset 16gb" in said
-    assert "schedule.learning_rate = 0.0002" in said
+    assert "schedule.learning_rate = 0.0002" in said and "to be done sooner: schedule.rounds = 2 (" in said
     assert max(len(line) for line in out.getvalue().splitlines()) <= width
 
 
