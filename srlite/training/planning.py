@@ -99,7 +99,7 @@ def plan_run(
         swap_s=swap_seconds(found.plan, models),
         rates=rates,
         disk=_disk(models.descriptor, settings, data, parts),
-        sooner=tuple(_sooner(settings, models, data, split, place, rates)),
+        sooner=tuple(_sooner(settings, models, data, parts, place, rates)),
     )
 
 
@@ -108,7 +108,7 @@ def _seconds(parts: Sequence[Slice], cost: PairCost, swap_s: float) -> float:
 
 
 def _sooner(
-    settings: Settings, models: Models, data: Dataset, split: Split, place: Place, rates: Rates
+    settings: Settings, models: Models, data: Dataset, parts: Sequence[Slice], place: Place, rates: Rates
 ) -> Iterator[tuple[str, float]]:
     """Half as many rounds, frames, or descriptions of a pair."""
     for part, name in (("schedule", "rounds"), ("video", "frames"), ("sampling", "group")):
@@ -117,9 +117,9 @@ def _sooner(
             continue
         less = settings_from(merged(settings.model_dump(), {part: {name: half}}), where="the plan")
         found = budget_for(models, less, data.catalogue, place)
-        parts = slices(split.train, data.records, data.catalogue, less)
+        left = [p for p in parts if p.round <= less.schedule.rounds]
         cost = pair_cost(models, found.work, less, rates)
-        yield f"{part}.{name} = {half}", _seconds(parts, cost, swap_seconds(found.plan, models))
+        yield f"{part}.{name} = {half}", _seconds(left, cost, swap_seconds(found.plan, models))
 
 
 def _disk(shape: Shape, settings: Settings, data: Dataset, parts: tuple[Slice, ...]) -> Disk:

@@ -47,7 +47,7 @@ def test_models_that_are_not_installed_are_planned_from_the_registry(planned):
 
 def test_the_learning_rate_of_a_short_run_is_spoken_of(planned):
     assert planned("12gb")["learning_rate_suggested"] == 2e-4
-    assert planned("12gb", {"schedule": {"rounds": 1000}})["learning_rate_suggested"] is None
+    assert planned("12gb", {"schedule": {"rounds": 200}})["learning_rate_suggested"] is None
 
 
 def test_fewer_frames_and_a_smaller_group_take_less_of_everything(planned):
