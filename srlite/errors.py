@@ -15,15 +15,16 @@ from __future__ import annotations
 
 
 class SrliteError(Exception):
-    """Base of all of them. `remedy` is the sentence or command that mends it."""
+    """Base of all of them. `remedy` is the sentence that says what mends it; `command`, to be typed as it is, stands below."""
 
     exit_code = 1
 
-    def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None):
+    def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None, command: str | None = None):
         super().__init__(message)
         self.message = message
         self.where = where
         self.remedy = remedy
+        self.command = command
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.message}" if self.where else self.message

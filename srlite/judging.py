@@ -38,6 +38,8 @@ from srlite.workbench import judge_alone
 LEAST_KAPPA, LEAST_STEADY, MOST_UNSCORED = 0.6, 0.99, 0.05
 """What a judge must reach to be called fit to train with: "substantial" agreement (Landis and Koch 1977) on every question that
 was answered, identical decisions whatever the order, few unscored verdicts. And it must know the canaries."""
+DECIDING = ("evidence", "met")
+"""The questions that a decision is made of: without LEAST people's yes and LEAST no to each, nothing can be said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +90,20 @@ class JudgeCheck:
         said = [self.canaries] if self.canaries else []
         if (self.steady.value or 0.0) < LEAST_STEADY:
             said.append(f"{self.steady.value:.1%} of its decisions are the same in another order, not {LEAST_STEADY:.0%}")
+        for name in DECIDING:
+            if (fewest := self._fewest(name)) < LEAST:
+                said.append(f"too few labels to say: of `{name}` {fewest} of the rarer answer, {LEAST} at least are wanted")
         for name, q in self.questions.items():
             if q.kappa is not None and q.kappa < LEAST_KAPPA:
                 said.append(f"its agreement with people on `{name}` is kappa {q.kappa:.2f}, below {LEAST_KAPPA}")
             if q.unscored > MOST_UNSCORED * q.answered:
                 said.append(f"it leaves {q.unscored} of {q.answered} answers to `{name}` unscored")
         return tuple(said)
+
+    def _fewest(self, question: str) -> int:
+        """Of people's answers to it that are yes, or no, whichever are fewer."""
+        q = self.questions.get(question)
+        return min(q.tp + q.fn, q.fp + q.tn) if q else 0
 
 
 def check_judge(

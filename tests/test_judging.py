@@ -39,10 +39,26 @@ def labels(tmp_path):
     return write(tmp_path / "labels.csv", [("18_4", text, *row) for text, row in zip(TEXTS, right, strict=True)])
 
 
-def test_a_judge_that_agrees_is_fit(labels, home):
+def test_a_judge_that_agrees_on_enough_labels_is_fit(run_cli, examples, tmp_path):
+    """Ten yes and ten no to evidence and to met, as the examples have them."""
+    rows = list(csv.reader((examples / "labels.csv").open(encoding="utf-8")))[1:]
+    evidence, met = COLUMNS.index("evidence"), COLUMNS.index("met")
+    kinds = (
+        lambda row: row[met] == "yes",
+        lambda row: row[evidence] == "yes" and row[met] == "no",
+        lambda row: row[evidence] == "no",
+    )
+    some = [row for kind in kinds for row in [row for row in rows if kind(row)][:10]]
+    found = run_cli("judge", "check", write(tmp_path / "labels.csv", some), "--judge", "tiny", env={"COLUMNS": "140"})
+    assert found.returncode == 0 and "This judge is fit to train with." in found.stdout
+
+
+def test_few_labels_tell_what_they_tell_and_no_more(labels, home):
     found = judge_check_json(check_judge(labels, judge="tiny", catalogue=None, settings=SETTINGS))
     assert found["schema"] == "srlite.judge_check/1" and found["demonstration"] is True and found["labels"] == 6
-    assert found["fit"] is True and found["unfit"] == [] and found["canaries"] is None
+    assert found["fit"] is False and found["canaries"] is None
+    assert [text.split("of `")[1][:8] for text in found["unfit"]] == ["evidence", "met` 1 o"]
+    assert all("too few labels to say" in text for text in found["unfit"])
     met = found["questions"]["met"]
     assert (met["tp"], met["fn"], met["fp"], met["tn"], met["unscored"]) == (1, 0, 0, 5, 0)
     assert met["kappa"] == met["sensitivity"]["value"] == 1.0 and met["sensitivity"]["n"] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -63,5 +64,6 @@ def init(
 
     for path in begin(folder):
         screen.out.print(str(path), markup=False, soft_wrap=True)
-    screen.say(f"next: put the clips into {folder / 'videos'} and fill in {folder / 'items.csv'}, then")
-    screen.say(f"srlite check {folder / 'items.csv'} {folder / 'videos'} --catalogue {folder / 'items.toml'}")
+    rows, videos, texts = (str(folder / name) for name in ("items.csv", "videos", "items.toml"))
+    check = shlex.join(["srlite", "check", rows, videos, "--catalogue", texts])
+    screen.next(check, f"next: put the clips into {videos} and fill in {rows}, then")

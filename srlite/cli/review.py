@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -45,13 +46,16 @@ def review_verify(run: Run, json: Json = False, quiet: Quiet = False, debug: Deb
 @guarded
 def review_labels(run: Run, out: Out, json: Json = False, quiet: Quiet = False, debug: Debug = False, *, screen) -> None:
     """Write people's answers to the judge's questions, as the reviews have them, for `srlite judge check`."""
+    from srlite.config import read_settings
     from srlite.console.reviews import show_written
     from srlite.reviewing import write_labels, written_json
 
     not_there(out)
     document = written_json(write_labels(run, out), "labels")
     screen.json(document) if json else show_written(screen, document)
-    screen.say(f"next: srlite judge check {out} --catalogue {run / 'catalogue.toml'}")
+    judge = read_settings(run / "config.toml").models.judge
+    words = ["srlite", "judge", "check", out, "--catalogue", run / "catalogue.toml", "--judge", judge]
+    screen.next(shlex.join(map(str, words)))
 
 
 @guarded

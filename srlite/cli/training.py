@@ -78,7 +78,8 @@ def train(
         planned = plan_json(plan_run(items_csv, videos, preset=preset, catalogue=catalogue, over=over))
         screen.json(planned) if json else show_plan(screen, planned)
         return
-    again = _typed(items_csv, videos, *(("--catalogue", catalogue) if catalogue else ()), "--run", folder)
+    given = (items_csv, videos, *(("--catalogue", catalogue) if catalogue else ()), "--run", folder)
+    goes_on = ("--resume", *(("--max-minutes", max_minutes) if max_minutes else ()))
     try:
         with screen.bar() as bar, gentle_interrupt(bar.hear, note=screen.say) as tell:
             done = job.train(
@@ -93,12 +94,15 @@ def train(
                 tell=tell,
             )
     except KeyboardInterrupt:
-        begun = (folder / "config.toml").exists()
-        goes_on = f"What was complete is kept: srlite train {again} --resume goes on."
-        raise Interrupted("interrupted", remedy=goes_on if begun else "No run was begun yet: start it again.") from None
+        if not (folder / "config.toml").exists():
+            raise Interrupted("interrupted", remedy="No run was begun yet: start it again.") from None
+        kept = "What was complete is kept. This goes on:"
+        raise Interrupted("interrupted", remedy=kept, command=_typed("srlite", "train", *given, *goes_on)) from None
     document = job.training_json(done)
     screen.json(document) if json else screen.training(document)
-    screen.say(f"next: srlite evaluate {again} --compare base")
+    if not done.complete:
+        screen.next(_typed("srlite", "train", *given, *goes_on), "to train on:")
+    screen.next(_typed("srlite", "evaluate", *given, "--compare", "base"))
 
 
 def _typed(*words: object) -> str:

@@ -42,20 +42,26 @@ def evaluate(
     quiet_libraries()
     from srlite.console.evaluation import show_evaluation
     from srlite.evaluation.protocol import evaluate as evaluate_run
-    from srlite.evaluation.protocol import evaluation_json
+    from srlite.evaluation.protocol import evaluation_json, given_up
     from srlite.training.run import newest_finished
 
     folder = run or newest_run(screen, newest_finished)
+    asked = {
+        "compare": [name.strip() for name in compare.split(",") if name.strip()],
+        "ablate": ablate,
+        "second_judge": second_judge,
+        "audit": audit,
+    }
+    if gone := given_up(folder, **asked):
+        had = f"the evaluation that is there has also {', '.join(gone)}"
+        screen.say(f"{had}: this one takes its place; ask for all of it at once to have it in one")
     with screen.bar() as bar:
         found = evaluate_run(
             items_csv,
             videos,
             run=folder,
             catalogue=catalogue,
-            compare=[name.strip() for name in compare.split(",") if name.strip()],
-            ablate=ablate,
-            second_judge=second_judge,
-            audit=audit,
+            **asked,
             tick=lambda arm, done, total: bar.show(f"evaluate {arm}", done, total),
         )
     screen.json(evaluation_json(found)) if json else show_evaluation(screen, found, full=full)

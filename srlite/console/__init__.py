@@ -47,17 +47,28 @@ class Screen:
         if not self.quiet:
             self.err.print(Text(plain(text), style=style))
 
+    def next(self, command: str, lead: str = "next:") -> None:
+        """A command to be typed, on a line of its own that is never broken: a copy of it must run."""
+        if not self.quiet:
+            self.err.print(Text(plain(lead)))
+            self._typed(command)
+
+    def _typed(self, command: str) -> None:
+        self.err.print(Text(f"  {plain(command)}"), soft_wrap=True)
+
     def error(self, error: SrliteError) -> None:
         where = f"{error.where}: " if error.where else ""
         self.err.print(Text.assemble(("error: ", "bold red"), plain(f"{where}{error.message}")))
         if error.remedy:
             self.err.print(Text(plain(error.remedy)))
+        if error.command:
+            self._typed(error.command)
 
     def training(self, document: Mapping) -> None:
         """Where the run is: the one line that a script may read."""
         marked = mark(document)
         self.out.print(f"run: {document['run']}{marked}", markup=False, soft_wrap=True)
-        stopped = "" if document["complete"] else "; stopped by --max-minutes, go on with --resume"
+        stopped = "" if document["complete"] else "; stopped by --max-minutes"
         self.say(f"{document['steps']} steps; the adapter is that of step {document['chosen_step']}{stopped}")
 
     # ---- check ------------------------------------------------------------------------------------------------------

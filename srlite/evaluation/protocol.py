@@ -20,7 +20,7 @@ from srlite.evaluation.audit import audit as audited
 from srlite.evaluation.card import card_of
 from srlite.evaluation.cases import Tick, collect, with_opinions
 from srlite.evaluation.comparison import comparisons
-from srlite.evaluation.document import Ablation, Case, Evaluation, Named
+from srlite.evaluation.document import Ablation, Case, Evaluation, Named, read_evaluation
 from srlite.evaluation.figures import Basis, arm_figures
 from srlite.evaluation.flow import flow_of, sums_that_fail
 from srlite.evaluation.second import second_judge_of
@@ -75,6 +75,21 @@ def evaluate(
         if second_judge:
             found = _kept(folder, _with_second_opinion(bench, found, second_judge))
     return found
+
+
+def given_up(
+    run: Path, *, compare: Sequence[str], ablate: Path | None, second_judge: str | None, audit: bool
+) -> tuple[str, ...]:
+    """What the evaluation that is in the run's folder has, and one so asked for, which takes its place, has not."""
+    try:
+        before = read_evaluation(run / "evaluation.json")
+    except InputError:  # none is there, or nothing that could be lost
+        return ()
+    arms = {*compare, "adapted", *(["ablated"] if ablate else [])}
+    gone = [f"the arm {name}" for name in before.arms if name not in arms]
+    gone += ["the audit"] if before.audit and not audit else []
+    gone += ["the second judge"] if before.second_judge and not second_judge else []
+    return tuple(gone)
 
 
 def evaluation_json(found: Evaluation) -> dict[str, object]:
@@ -163,7 +178,8 @@ def _with_second_opinion(bench: Workbench, found: Evaluation, judge: str) -> Eva
     with with_judge(bench, judge) as other:
         cases = with_opinions(other, found.cases)
         named = Named(id=other.judge_model.id, sha256=other.judge.sha256)
-    return found.model_copy(update={"cases": cases, "second_judge": second_judge_of(cases, tuple(found.arms), named)})
+    told = second_judge_of(cases, tuple(found.arms), named, first_sha256=found.card.judge.sha256)
+    return found.model_copy(update={"cases": cases, "second_judge": told})
 
 
 def _kept(run: Run, found: Evaluation) -> Evaluation:

@@ -12,12 +12,14 @@ from srlite.evaluation.figures import assessed, right
 from srlite.evaluation.intervals import proportion
 
 _BEFORE, _AFTER = "base", "adapted"
+SAME = "the second judge is the very file that trained this run: its agreement is no second opinion"
 
 
-def second_judge_of(cases: Sequence[Case], arms: Sequence[ArmName], judge: Named) -> SecondJudge:
-    """From cases in which every description has a second opinion."""
+def second_judge_of(cases: Sequence[Case], arms: Sequence[ArmName], judge: Named, *, first_sha256: str) -> SecondJudge:
+    """From cases in which every description has a second opinion. first_sha256: of the judge that the run was trained with."""
     found = {arm: _arm(cases, arm) for arm in arms}
-    return SecondJudge(judge=judge, arms=found, warnings=_warnings(cases, found))
+    same = (SAME,) if judge.sha256 == first_sha256 else ()
+    return SecondJudge(judge=judge, arms=found, warnings=(*same, *_warnings(cases, found)))
 
 
 def kappa(one: Sequence[str], other: Sequence[str]) -> tuple[float | None, str | None]:

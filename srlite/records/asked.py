@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from srlite.errors import InputError
+from srlite.errors import InputError, UsageError
 from srlite.records.catalogue import Catalogue
 from srlite.records.clips import Folder, find_clips, matching_notes, read_folder
-from srlite.records.items import age_of, by_name, refuse_damaged
+from srlite.records.items import OLDEST_MONTHS, age_of, by_name, refuse_damaged
 from srlite.records.problems import LISTED, Problems
 from srlite.records.spellings import HEADINGS, item_damage
 from srlite.records.table import Headings, read_table
@@ -33,6 +33,12 @@ class Asked:
     item: str
     age_months: float | None = None
     child: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for an age that no child has."""
+        if self.age_months is not None and not 0 <= self.age_months <= OLDEST_MONTHS:  # true of what is no number, too
+            remedy = f"Give months from 0 to {OLDEST_MONTHS}, or leave it out."
+            raise UsageError(f"{self.age_months:g} months is no age of a child", remedy=remedy)
 
 
 def clips_of(places: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[str, ...]]:

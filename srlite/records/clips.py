@@ -131,7 +131,7 @@ def matching_notes(found: Mapping[str, str | None], folder: Folder, dropped: int
     if dropped:
         yield f"{dropped} rows that name the same clip in another way and repeat an earlier row were dropped"
     if idle := len(set(folder.videos) - set(found.values())):
-        yield f"{idle} of {len(folder.videos)} videos in the folder are named by no row"
+        yield f"{idle} of {len(folder.videos)} videos in the folder are in no row that is used"
 
 
 def clip_named(cell: str, folder: Folder) -> str | None:

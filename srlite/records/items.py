@@ -37,7 +37,7 @@ _AS_TEXT = (
     "typing or importing, then enter these codes again. (An item code that really is written so needs an "
     "entry in the catalogue.)"
 )
-_OLDEST_MONTHS = 240
+OLDEST_MONTHS = 240
 # ASCII digits only: float() would also take 3_0, full-width digits, 1e2 and nan.
 _AGE = re.compile(r"[0-9]{1,3}(?:\.[0-9]+)?")
 _SHOWN = 6
@@ -175,9 +175,9 @@ def age_of(line: int, cell: str, decimal_comma: bool, problems: Problems) -> flo
         return None
     # Where the comma does not separate cells it is the decimal sign of many European spreadsheets.
     number = cell.replace(",", ".") if decimal_comma else cell
-    if _AGE.fullmatch(number) and float(number) <= _OLDEST_MONTHS:
+    if _AGE.fullmatch(number) and float(number) <= OLDEST_MONTHS:
         return float(number)
-    remedy = f"It is the child's age in months on the day of the clip, a number from 0 to {_OLDEST_MONTHS}."
+    remedy = f"It is the child's age in months on the day of the clip, a number from 0 to {OLDEST_MONTHS}."
     problems.add(line, "age_months", f"{cell!r} is not an age", remedy=remedy)
     return None
 

@@ -74,6 +74,8 @@ def train_run(bench: Workbench, run: Run, split: Split, *, tell: Tell, deadline:
         if part.last:
             state = _validated(bench, run, part, state, validation, tell)
         left_s = (time.monotonic() - began) / (done + 1) * (len(todo) - done - 1)
+        if deadline is not None:
+            left_s = min(left_s, max(0.0, deadline - time.monotonic()))
         tell(SliceDone(figures | {"validation": state.score}, left_s))
     complete = (state.round, state.slice) == (plan[-1].round, plan[-1].number)
     return Trained(run.finish(), state, complete)

@@ -9,6 +9,7 @@ import srlite
 from srlite.errors import InputError, ModelError, UsageError
 from srlite.evaluation.document import Evaluation
 from srlite.evaluation.flow import sums_that_fail
+from srlite.evaluation.protocol import given_up
 from srlite.models.store import BUNDLED
 from srlite.training.run import Run
 
@@ -81,6 +82,15 @@ def test_the_same_judge_by_another_name_decides_alike(whole):
         assert arm.kappa == pytest.approx(1.0) if arm.kappa is not None else arm.kappa_reason
         assert arm.accuracy == found.arms[name].accuracy
     assert second.warnings == ()
+
+
+def test_what_another_evaluation_would_take_away_is_known(whole, trained, tmp_path):
+    _, text, _ = whole
+    (tmp_path / "evaluation.json").write_text(text)
+    asked = {"compare": ["base"], "ablate": None, "second_judge": None, "audit": True}
+    assert given_up(tmp_path, **asked) == ("the arm generic", "the arm ablated", "the second judge")
+    assert given_up(tmp_path, **asked | {"compare": ["generic", "base"], "ablate": trained, "second_judge": "tiny"}) == ()
+    assert given_up(tmp_path / "none", **asked) == ()
 
 
 def test_the_file_is_the_document_and_keeps_the_keys_of_the_contract(whole, trained):

@@ -5,7 +5,7 @@ import warnings
 import pytest
 from cases_by_hand import NAMED, case, said
 
-from srlite.evaluation.second import kappa, second_judge_of
+from srlite.evaluation.second import SAME, kappa, second_judge_of
 
 
 def test_kappa_is_the_published_one():
@@ -42,7 +42,7 @@ def test_agreement_is_of_decisions_and_accuracy_by_the_second_judge():
         ("fail", ("pass", "fail"), ("fail", "fail")),
         (None, ("unable_to_assess", "unable_to_assess"), (None, None)),
     )
-    found = second_judge_of(rows, ("base", "adapted"), NAMED)
+    found = second_judge_of(rows, ("base", "adapted"), NAMED, first_sha256="f" * 64)
     assert found.judge == NAMED
     base, adapted = found.arms["base"], found.arms["adapted"]
     assert (base.agreement.value, base.agreement.n) == (pytest.approx(2 / 3), 3)
@@ -65,11 +65,16 @@ WRONG, RIGHT = ("fail", "fail"), ("pass", "pass")
     ],
 )
 def test_better_for_the_training_judge_only_is_warned_of(base, adapted, warned):
-    found = second_judge_of(pairs(("pass", base, adapted)), ("base", "adapted"), NAMED)
+    found = second_judge_of(pairs(("pass", base, adapted)), ("base", "adapted"), NAMED, first_sha256="f" * 64)
     assert bool(found.warnings) == warned
     assert not warned or ("reward hacking" in found.warnings[0] and "0.000 to 1.000" in found.warnings[0])
 
 
+def test_the_judge_that_trained_the_run_is_no_second_one():
+    rows = pairs(("pass", RIGHT, RIGHT))
+    assert second_judge_of(rows, ("base", "adapted"), NAMED, first_sha256=NAMED.sha256).warnings == (SAME,)
+
+
 def test_without_a_base_there_is_nothing_to_rise_from():
-    found = second_judge_of([case("pass", adapted=said("pass", second="fail"))], ("adapted",), NAMED)
+    found = second_judge_of([case("pass", adapted=said("pass", second="fail"))], ("adapted",), NAMED, first_sha256="f" * 64)
     assert found.warnings == () and found.arms["adapted"].agreement.value == 0.0

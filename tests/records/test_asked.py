@@ -2,10 +2,11 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
-from srlite.errors import InputError
+from srlite.errors import InputError, UsageError
 from srlite.records.asked import Asked, clips_of, read_asked
 from srlite.records.dataset import catalogue_of
 from srlite.records.problems import RowProblems
@@ -81,3 +82,9 @@ def test_all_that_is_wrong_comes_at_once_with_its_line(videos, tmp_path):
 def test_what_is_no_list_is_refused(videos, tmp_path, text, said):
     with pytest.raises(InputError, match=said):
         read_asked(written(tmp_path, text), videos, CATALOGUE)
+
+
+@pytest.mark.parametrize("age", [-3, 241, 1e9, float("nan"), float("inf")])
+def test_an_age_that_no_child_has(age):
+    with pytest.raises(UsageError, match="no age of a child"):
+        Asked(Path("clip.mp4"), "18_4", age)

@@ -163,7 +163,7 @@ def test_system_leftovers_are_no_clips(videos):
     )
     assert read_folder(videos).videos == ("Zwei.MOV", "clip.mp4")
     clips, notes = resolve(videos, "clip.mp4")
-    assert clips == ["clip.mp4"] and notes == ("1 of 2 videos in the folder are named by no row",)
+    assert clips == ["clip.mp4"] and notes == ("1 of 2 videos in the folder are in no row that is used",)
     for cell in ("._clip.mp4", ".AppleDouble/clip.mp4", "clip.mp4.crdownload"):
         assert "a hidden or temporary file" in refusal(videos, cell)
 

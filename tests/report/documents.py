@@ -124,7 +124,7 @@ def with_second(found):
 
 
 def second(found, names):
-    made = second_judge_of(found, names, Named(id="qwen3-4b", sha256="d" * 64))
+    made = second_judge_of(found, names, Named(id="qwen3-4b", sha256="d" * 64), first_sha256="f" * 64)
     return made.model_copy(update={"warnings": ("The second judge does not see the gain.",)})
 
 
