@@ -51,7 +51,9 @@ def training_plot(metrics: Metrics) -> Plot | None:
                 legend_above(axes, 4)
         validation.set_xlabel("slice (vertical lines: a new round)")
         validation.set_xlim(0.5, len(slices) + 0.5)
-        validation.xaxis.get_major_locator().set_params(integer=True)
+        validation.xaxis.get_major_locator().set_params(
+            integer=True, min_n_ticks=1
+        )  # of one slice, two ticks would be fractions
 
     words = (
         "Above: each part of the reward, the mean over the descriptions of a slice. Middle: how often a description declines "

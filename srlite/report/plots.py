@@ -12,9 +12,9 @@ from textwrap import fill
 from srlite.escape import plain
 from srlite.evaluation.document import Arm, Audit, Evaluation, Looked
 from srlite.report.closer import CHANGE_WORDS
-from srlite.report.drawing import BLACK, GREY, SKY, VERMILLION, drawn
+from srlite.report.drawing import BLACK, SKY, VERMILLION, drawn
 from srlite.report.looks import Plot, around, legend_above, line, look, unit
-from srlite.report.words import arm_words, main_arm
+from srlite.report.words import WRONG_WITHOUT, arm_words, main_arm
 
 _SHORT = 14
 """Letters of an item's code that a figure has room for."""
@@ -23,7 +23,7 @@ _LABEL = 11
 
 
 def recall_plot(evaluation: Evaluation) -> Plot | None:
-    """The paper's figure 2, on its side: bars for before training, a line with markers for after."""
+    """The paper's figure 2, on its side: bars for before training, markers for after. No line: items are no sequence."""
     shown = [name for name in ("base", "adapted") if name in evaluation.arms] or [main_arm(evaluation)]
     codes = list(evaluation.arms[shown[-1]].items)
     if not codes:
@@ -36,7 +36,7 @@ def recall_plot(evaluation: Evaluation) -> Plot | None:
             recalls = [_recall(evaluation.arms[name], code) for code in codes]
             style = look(name)
             if name == "adapted":
-                axes.plot(recalls, at, "-D", color=style.colour, label=arm_words(name))
+                axes.plot(recalls, at, "D", color=style.colour, label=arm_words(name))
             else:
                 zero = [0 if math.isnan(r) else r for r in recalls]
                 axes.barh(at, zero, 0.66, color=style.colour, edgecolor=BLACK, hatch=style.hatch, label=arm_words(name))
@@ -87,7 +87,10 @@ def accuracy_plot(evaluation: Evaluation) -> Plot | None:
         unit(axes, "y")
         axes.set_ylabel("accuracy")
 
-    words = "Share of test pairs whose decision was the clinician's, with 95% intervals. No decision counts as wrong."
+    words = (
+        "Share of test pairs whose decision was the clinician's, with 95% intervals. "
+        f"{WRONG_WITHOUT[0].upper()}{WRONG_WITHOUT[1:]}."
+    )
     return Plot("accuracy", "Accuracy", drawn("accuracy", 270, draw), words)
 
 
@@ -118,7 +121,7 @@ def reliability_plot(evaluation: Evaluation) -> Plot | None:
 
     def draw(figure) -> None:
         axes = figure.subplots()
-        axes.plot([0, 1], [0, 1], color=GREY, linewidth=1)
+        axes.plot([0, 1], [0, 1], color=BLACK, linestyle=":", linewidth=0.9, label="as it should be")
         for name, arm in evaluation.arms.items():
             bins = [b for b in arm.calibration.bins if b.share_passed is not None]
             line(axes, [b.mean_probability for b in bins], [b.share_passed for b in bins], look(name), arm_words(name))
@@ -128,12 +131,13 @@ def reliability_plot(evaluation: Evaluation) -> Plot | None:
         legend_above(axes, 1)
 
     words = (
-        "On the grey line the judge's probability could be taken at its word. The table says how many pairs a point stands for."
+        "On the dotted black line the judge's probability could be taken at its word. "
+        "The table says how many pairs a point stands for."
     )
     return Plot(
         "reliability",
         "Is the judge's probability to be trusted?",
-        drawn("reliability", 250 + 18 * len(evaluation.arms), draw),
+        drawn("reliability", 268 + 18 * len(evaluation.arms), draw),
         words,
     )
 

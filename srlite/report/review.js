@@ -122,8 +122,7 @@ function mark(entry) {
 }
 
 function tally() {
-  const reviewed = Object.values(state.cases).filter((found) => found.review).length;
-  byId("reviewed").textContent = `${reviewed} of ${page.cases.length} reviewed`;
+  byId("reviewed").textContent = `${said().length} of ${page.cases.length} reviewed`;
 }
 
 // `review` and `human_decision` of a choice: who agrees has decided as the judge did.
@@ -205,13 +204,20 @@ function says(found) {
   return found && (found.review || found.reads_as || found.note || found.corrected_description);
 }
 
-// Rows of what somebody said something about, in the page's order.
+// The entries that somebody said something about, in the page's order: what is counted, and what is saved.
+function said() {
+  return page.cases.filter((entry) => says(state.cases[entry.id]));
+}
+
 function csv() {
-  const said = page.cases.filter((entry) => says(state.cases[entry.id]));
-  return [COLUMNS.join(","), ...said.map(row)].map((line) => `${line}\r\n`).join("");
+  return [COLUMNS.join(","), ...said().map(row)].map((line) => `${line}\r\n`).join("");
 }
 
 function download() {
+  if (!said().length) {
+    say("There is nothing to save yet: review a clip, or answer what its description says, then save.");
+    return;
+  }
   if (!state.reviewer.trim()) {
     say("Write your name first: a review without a name is nobody's.");
     byId("save").elements.reviewer.focus();

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from srlite.evaluation.document import Arm, Estimate, Evaluation, Figures, ItemFigures, Matrix
 from srlite.evaluation.figures import FEW
 from srlite.report.numbers import decimal, in_table, p_value, signed
-from srlite.report.words import arm_words, main_arm
+from srlite.report.words import WRONG_WITHOUT, arm_words, main_arm, with_passes
 
 NO_EXAMPLES = "no valid examples"
 
@@ -51,16 +51,24 @@ _SETTINGS = (
 def paper_coverage(evaluation: Evaluation) -> Table:
     """The paper's table 4."""
     rows = tuple((words, _coverage(evaluation.arms.get(name))) for name, words in _SETTINGS)
-    note = _MEASURE if any(shown == "not measured" for _, shown in rows) else ""
+    measure = _MEASURE if any(shown == "not measured" for _, shown in rows) else ""
+    note = " ".join(filter(None, (_passless(evaluation), measure)))
     return Table("Items of whose passes more than half were found", ("Setting", "Items with recall > 0.5"), rows, note=note)
 
 
 def _coverage(arm: Arm | None) -> str:
-    return f"{arm.items_recall_above_half} / {len(arm.items)}" if arm else "not measured"
+    return f"{arm.items_recall_above_half} / {with_passes(arm)}" if arm else "not measured"
+
+
+def _passless(evaluation: Evaluation) -> str:
+    """Which items a count of recalls leaves out; "" where it leaves out none."""
+    arm = evaluation.arms[main_arm(evaluation)]
+    none = len(arm.items) - with_passes(arm)
+    return f"Not counted among the items, since they have no pass in the test part: {none}." if none else ""
 
 
 _FIGURES = (
-    ("Accuracy (no decision counts as wrong)", "accuracy"),
+    (f"Accuracy ({WRONG_WITHOUT})", "accuracy"),
     ("Accuracy of those decided pass or fail", "accuracy_decided"),
     ("Sensitivity (recall of pass)", "sensitivity"),
     ("Specificity (fails found)", "specificity"),
@@ -92,7 +100,8 @@ def figures(evaluation: Evaluation) -> Table:
         true = lambda arm: in_table(arm.truth) if arm.truth else "n/a"
         others.append(row("Descriptions true of the clip (drawn world)", true))
     rows = (shares[0], majority, base_rate, *shares[1:], *others)
-    return Table("All figures", ("", *map(arm_words, arms)), rows, note="With 95% intervals. Positive class: pass.")
+    note = " ".join(filter(None, ("With 95% intervals. Positive class: pass.", _passless(evaluation))))
+    return Table("All figures", ("", *map(arm_words, arms)), rows, note=note)
 
 
 def _mean_of_items(mean: Estimate | None) -> str:

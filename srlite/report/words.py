@@ -21,6 +21,8 @@ DECISION_WORDS = {
     "unscored": "no decision",
     None: "no decision",
 }
+WRONG_WITHOUT = "unable to assess, and pairs without a decision, count as wrong"
+"""What `accuracy` does with pairs that were not decided."""
 _SIGNIFICANT = 0.05
 
 
@@ -81,15 +83,23 @@ def _both_ways(overall: Figures) -> str:
 
 def compared(c: Comparison) -> str:
     """One comparison of two arms on the same pairs."""
+    before, after = _apart(c)
     if c.difference.value is None:
-        return f"{arm_words(c.before).capitalize()} and {arm_words(c.after)} cannot be compared: {c.difference.reason}."
+        return f"Agreement {before} and {after} cannot be compared: {c.difference.reason}."
     interval = ""
     if c.difference.low is not None and c.difference.high is not None:
         interval = f" (95% interval {points(c.difference.low)} to {points(c.difference.high)} points)"
-    change = f"Agreement {arm_words(c.after)} is {_points_more(c.difference.value)} {arm_words(c.before)}{interval}"
+    change = f"Agreement {after} is {_points_more(c.difference.value)} {before}{interval}"
     turned = f"{counted(c.only_after, 'pair')} became right and {c.only_before} became wrong"
     test = f"exact McNemar test, {p_value(c.p)}" if c.p is not None else f"no test: {c.p_reason}"
     return f"{change}: {turned} ({test}). {_meaning(c)}"
+
+
+def _apart(c: Comparison) -> tuple[str, str]:
+    """What tells the two arms apart. Both are before training where only the prompt differs."""
+    if (c.before, c.after) == ("generic", "base"):
+        return "with the broad prompt", "before training with the item's own prompt"
+    return arm_words(c.before), arm_words(c.after)
 
 
 def _points_more(difference: float) -> str:
@@ -128,8 +138,17 @@ def _items(evaluation: Evaluation) -> str:
     arm = evaluation.arms[name]
     others = [f"{a.items_recall_above_half} {arm_words(n)}" for n, a in evaluation.arms.items() if n != name]
     beside = f" ({'; '.join(others)})" if others else ""
-    above = f"{arm.items_recall_above_half} of {counted(len(arm.items), 'item')}"
-    return f"For {above}, more than half of the passes were found{beside}."
+    if not (known := with_passes(arm)):
+        return "No item has a pass in the test part: how many of the passes were found cannot be said."
+    above = f"{arm.items_recall_above_half} of {counted(known, 'item')}"
+    none = len(arm.items) - known
+    missing = f"; {none} more {'has' if none == 1 else 'have'} no pass in the test part" if none else ""
+    return f"For {above}, more than half of the passes were found{beside}{missing}."
+
+
+def with_passes(arm: Arm) -> int:
+    """How many items have a recall: at least one pass in the test part."""
+    return sum(item.recall is not None for item in arm.items.values())
 
 
 def _truth(arm: Arm) -> Iterator[str]:

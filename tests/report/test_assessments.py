@@ -60,8 +60,22 @@ def test_pictures_are_those_of_their_document():
 def test_clips_that_failed_stand_on_the_page_with_their_reason():
     bad = {"clip": {"path": "a/<b>.mp4"}, "item": {"code": "18_4"}, "child": None, "error": "is empty", "remedy": "Copy it."}
     page = assessment_page(several(document(), failed=[bad]), lambda d: [])
-    assert "Not assessed: 1" in page and "a/&lt;b&gt;.mp4, item 18_4: is empty Copy it." in page
+    assert "Not assessed: 1" in page and "a/&lt;b&gt;.mp4, item 18_4: is empty. Copy it." in page
     assert "Not assessed" not in assessment_page(several(document()), lambda d: [])
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy", "shown"),
+    [
+        ("is empty", "Copy it.", "is empty. Copy it.</li>"),
+        ("is empty.", "Copy it.", "is empty. Copy it.</li>"),
+        ("is it a film?", "Copy it.", "is it a film? Copy it.</li>"),
+        ("is empty", None, "is empty</li>"),
+    ],
+)
+def test_one_full_stop_between_what_is_wrong_and_what_to_do(error, remedy, shown):
+    bad = {"clip": {"path": "b.mp4"}, "item": {"code": "18_4"}, "child": None, "error": error, "remedy": remedy}
+    assert f"b.mp4, item 18_4: {shown}" in assessment_page(several(failed=[bad]), lambda d: [])
 
 
 def test_another_schema_is_refused():

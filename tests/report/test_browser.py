@@ -126,10 +126,14 @@ def test_without_review_mode_there_is_no_form(opened):
 
 def test_a_review_from_the_first_click_to_the_file(opened, page):
     click(opened, "#review")
+    write(opened, "#save [name=reviewer]", "@Dr. Weber")
+    click(opened, "#download")
+    assert "There is nothing to save yet" in opened.evaluate("document.querySelector('#told').textContent")
+    write(opened, "#save [name=reviewer]", "")
+    write(opened, "#case-1 [name=reads_as]", "unable_to_assess")
     click(opened, "#download")
     assert "Write your name first" in opened.evaluate("document.querySelector('#told').textContent")
     write(opened, "#save [name=reviewer]", "@Dr. Weber")
-    write(opened, "#case-1 [name=reads_as]", "unable_to_assess")
     opens(opened, "case-1")
     click(opened, "#case-1 .review [value=fail]")
     click(opened, "#download")
@@ -166,7 +170,21 @@ def test_a_review_from_the_first_click_to_the_file(opened, page):
     assert len(first["when"]) == 24 and first["when"].endswith("Z") and first["when"][10] == "T"
     assert third["review"] == "agree" and third["human_decision"] == third["decision"] != ""
     assert third["reason"] == third["note"] == third["reads_as"] == third["corrected_description"] == ""
+    assert [path.name for path in opened.saved().parent.iterdir()] == ["run-review.csv"]  # nothing to save: no file
     assert opened.complaints == []
+
+
+def test_what_is_counted_is_what_is_saved(opened):
+    reviewed = "document.querySelector('#reviewed').textContent"
+    click(opened, "#review")
+    assert opened.evaluate(reviewed) == "0 of 38 reviewed"
+    write(opened, "#case-1 [name=reads_as]", "pass")
+    assert opened.evaluate(reviewed) == "1 of 38 reviewed" and len(opened.evaluate("csv()").strip().split("\r\n")) == 2
+    opens(opened, "case-3")
+    click(opened, "#case-3 .review [value=agree]")
+    assert opened.evaluate(reviewed) == "2 of 38 reviewed"
+    write(opened, "#case-1 [name=reads_as]", "")
+    assert opened.evaluate(reviewed) == "1 of 38 reviewed"
 
 
 def test_a_review_can_be_taken_back(opened):

@@ -82,6 +82,37 @@ def test_where_there_is_nothing_there_is_no_figure():
     assert training_plot([]) is None
 
 
+def test_the_line_of_a_perfect_judge_is_told_from_every_arm(plots):
+    svg = plots[3].svg
+    assert "as it should be" in svg and "dotted black line" in plots[3].words
+    dashes = [re.search(r'stroke-dasharray="([^"]+)"', path) for path in _lines(svg, "#000000")]
+    assert len(dashes) == 2 and all(dashes)  # in the plot and in its legend
+    assert len(_lines(svg, "#bbbbbb")) == 2  # the generic arm alone
+
+
+def test_items_are_not_joined_by_a_line(plots):
+    svg = plots[1].svg
+    assert not _lines(svg, "#d55e00") and "#d55e00" in svg  # markers only
+    assert _lines(plots[3].svg, "#d55e00")  # where there is a line, it would have been found
+
+
+def _lines(svg, colour):
+    """Open paths of a colour, as wide as lines of data are; axes, ticks and markers are not among them."""
+    paths = [path for path in re.findall(r"<path[^>]*>", svg) if 'fill="none"' in path and f'stroke="{colour}"' in path]
+    return [path for path in paths if re.search(r'stroke-width="(1\.6|0\.9)"', path)]
+
+
+@pytest.mark.parametrize("slices", [1, 2, 3])
+def test_slices_are_counted_in_whole_numbers(slices):
+    from report.conftest import slice_figures
+
+    svg = training_plot([slice_figures(1, at, 3 * at) for at in range(1, slices + 1)]).svg
+    texts = [t.text for t in ElementTree.fromstring(svg).iter("text")]
+    shares = {"0.00", "0.25", "0.50", "0.75", "1.00"}
+    numbers = [t for t in texts if t and re.fullmatch(r"[\d.]+", t) and t not in shares]
+    assert numbers == [str(at) for at in range(1, slices + 1)]
+
+
 def test_an_item_without_passes_is_marked_not_drawn_as_zero():
     found = tuple(case(i, "30_1", "fail", {"adapted": said("fail")}) for i in range(2))
     assert ">n/a</text>" in recall_plot(evaluation(found, ("adapted",))).svg

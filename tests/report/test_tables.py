@@ -28,6 +28,23 @@ def test_base_rate_and_baseline_stand_beside_the_accuracy():
     assert labels[0].startswith("Accuracy") and labels[1].startswith("Baseline") and labels[2].startswith("Base rate")
 
 
+def test_accuracy_says_what_counts_as_wrong():
+    label = figures(evaluation(cases(8))).rows[0][0]
+    assert label == "Accuracy (unable to assess, and pairs without a decision, count as wrong)"
+
+
+def test_items_without_a_pass_are_not_among_the_items_with_a_recall():
+    found = [case(i, "30_1", "pass", {"adapted": said("pass")}) for i in range(3)]
+    found += [case(10 + i, "18_4", "fail", {"adapted": said("fail")}) for i in range(2)]
+    document = evaluation(tuple(found), ("adapted",))
+    assert paper_coverage(document).rows[-1][1] == "1 / 1"
+    assert ("Items with recall > 0.5", "1 / 1") in figures(document).rows
+    missing = "Not counted among the items, since they have no pass in the test part: 1."
+    assert missing in paper_coverage(document).note and missing in figures(document).note
+    all_known = evaluation(tuple(found[:3]), ("adapted",))
+    assert "no pass" not in paper_coverage(all_known).note + figures(all_known).note
+
+
 def test_the_matrix_shows_those_without_a_decision_apart():
     decisions = ("pass", "fail", "unable_to_assess", None)
     found = tuple(case(i, "30_1", "pass", {"adapted": said(d)}) for i, d in enumerate(decisions))

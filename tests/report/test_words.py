@@ -5,7 +5,7 @@ from report.documents import case, estimate, evaluation, said
 
 from srlite.evaluation.comparison import compare
 from srlite.report.numbers import in_table, in_words, p_value, percent
-from srlite.report.words import summary
+from srlite.report.words import compared, summary
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,32 @@ def test_without_an_outcome_there_is_no_accuracy_and_that_is_said():
 
 
 def test_a_comparison_says_what_chance_may_do():
-    from srlite.report.words import compared
-
     cases = [case(i, "30_1", "pass", {"base": said("fail"), "adapted": said("pass")}) for i in range(9)]
     change = compare(cases, "base", "adapted", seed=0)
     assert "is 100 percentage points higher than before training" in compared(change)
     assert "9 pairs became right and 0 became wrong (exact McNemar test, p = 0.004)" in compared(change)
     assert compared(change).endswith("Chance alone would rarely make such a change.")
     assert compared(change.model_copy(update={"p": 0.3})).endswith("Chance alone may explain such a change.")
+
+
+def test_two_prompts_are_told_apart_by_the_prompt():
+    cases = [case(i, "30_1", "pass", {"generic": said("fail"), "base": said("pass")}) for i in range(9)]
+    words = compared(compare(cases, "generic", "base", seed=0))
+    opening = "Agreement before training with the item's own prompt is 100 percentage points higher than with the broad prompt"
+    assert words.startswith(opening)
+    none = compared(compare((), "generic", "base", seed=0))
+    assert none.startswith("Agreement with the broad prompt and before training with the item's own prompt cannot be compared")
+
+
+@pytest.mark.parametrize(("passless", "more"), [(0, ""), (1, "; 1 more has"), (2, "; 2 more have")])
+def test_items_without_a_pass_are_counted_apart(passless, more):
+    found = [case(i, "30_1", "pass", {"adapted": said("pass")}) for i in range(3)]
+    found += [case(10 + i, item, "fail", {"adapted": said("fail")}) for i, item in enumerate(["18_4", "6_3"][:passless])]
+    words = summary(evaluation(tuple(found), ("adapted",)))
+    ending = f"{more} no pass in the test part" if more else ""
+    assert f"For 1 of 1 item, more than half of the passes were found{ending}." in words
+
+
+def test_without_any_pass_there_is_no_share_of_items():
+    words = summary(found(("fail", "fail")))
+    assert "No item has a pass in the test part: how many of the passes were found cannot be said." in words
