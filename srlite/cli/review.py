@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -51,7 +52,7 @@ def review_labels(run: Run, out: Out, json: Json = False, quiet: Quiet = False, 
     not_there(out)
     document = written_json(write_labels(run, out), "labels")
     screen.json(document) if json else show_written(screen, document)
-    screen.say(f"next: srlite judge check {out} --catalogue {run / 'catalogue.toml'}")
+    screen.say(f"next: srlite judge check {quote(str(out))} --catalogue {quote(str(run / 'catalogue.toml'))}")
 
 
 @guarded
