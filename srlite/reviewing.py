@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from srlite.commands import to_evaluate, to_resume
 from srlite.errors import InputError
 from srlite.escape import inert
 from srlite.evaluation.document import Case, Evaluation, read_evaluation
@@ -58,7 +60,7 @@ class Written:
 
 def add_reviews(review_csv: Path, *, run: Path) -> Added:
     """Raises InputError with all that is wrong with the file, UsageError where another process works in the run."""
-    evaluation = read_evaluation(run / "evaluation.json")
+    evaluation = _evaluation(run)
     problems = Problems(str(review_csv))
     rows = read_reviews(review_csv, problems)
     cases = {(case.clip, case.item): case for case in evaluation.cases}
@@ -79,10 +81,25 @@ def add_reviews(review_csv: Path, *, run: Path) -> Added:
     return Added(run, len(fresh), len(reviews) - len(fresh), before.unfinished and bool(fresh), after)
 
 
+def _evaluation(run: Path) -> Evaluation:
+    """Raises InputError with the next command where there is none yet, or where it cannot be read."""
+    if (run / "evaluation.json").exists():
+        return read_evaluation(run / "evaluation.json")
+    if not (run / "config.toml").is_file():
+        remedy = "Give --run the folder of the run whose report was reviewed."
+        raise InputError("there is no run here", where=str(run), remedy=remedy)
+    if not (run / "adapter").is_dir():
+        remedy = f"Go on with it: {to_resume(run)}\nThen: {to_evaluate(run)}"
+        raise InputError("this run is not finished, and has no evaluation to review yet", where=str(run), remedy=remedy)
+    remedy = f"Make one: {to_evaluate(run)}"
+    raise InputError("this run has no evaluation to review yet", where=str(run), remedy=remedy)
+
+
 def verify_reviews(run: Path) -> Log:
     """Raises InputError when there are no reviews, or naming the first line where the chain breaks."""
     if not (run / NAME).is_file():
-        raise InputError("there are no reviews", where=str(run), remedy="Take some in: srlite review add REVIEW_CSV --run DIR")
+        remedy = f"Take some in: srlite review add REVIEW_CSV --run {shlex.quote(str(run))}"
+        raise InputError("there are no reviews", where=str(run), remedy=remedy)
     return read_log(run / NAME)
 
 

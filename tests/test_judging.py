@@ -40,15 +40,10 @@ def labels(tmp_path):
 
 
 def test_a_judge_that_agrees_on_enough_labels_is_fit(run_cli, examples, tmp_path):
-    """Ten yes and ten no to evidence and to met, as the examples have them."""
-    rows = list(csv.reader((examples / "labels.csv").open(encoding="utf-8")))[1:]
-    evidence, met = COLUMNS.index("evidence"), COLUMNS.index("met")
-    kinds = (
-        lambda row: row[met] == "yes",
-        lambda row: row[evidence] == "yes" and row[met] == "no",
-        lambda row: row[evidence] == "no",
-    )
-    some = [row for kind in kinds for row in [row for row in rows if kind(row)][:10]]
+    """Ten yes and ten no to the two questions that decide, as the examples have them."""
+    rows = [row[:4] for row in list(csv.reader((examples / "labels.csv").open(encoding="utf-8")))[1:]]
+    kinds = (("yes", "yes"), ("yes", "no"), ("no", "no"))
+    some = [[*row, "", "", "", ""] for kind in kinds for row in [row for row in rows if tuple(row[2:]) == kind][:10]]
     found = run_cli("judge", "check", write(tmp_path / "labels.csv", some), "--judge", "tiny", env={"COLUMNS": "140"})
     assert found.returncode == 0 and "This judge is fit to train with." in found.stdout
 

@@ -101,8 +101,18 @@ def test_a_run_without_an_evaluation_or_reviews_says_what_to_do(run, cases, tmp_
         write_labels(run, tmp_path / "labels.csv")
     assert "srlite review add" in caught.value.remedy
     (run / "evaluation.json").unlink()
-    with pytest.raises(InputError, match="no evaluation"):
-        srlite.add_reviews(write_reviews(tmp_path / "r.csv", [review_row(cases[0])]), run=run)
+    spaced, saved = run.rename(run.parent / "b two"), write_reviews(tmp_path / "r.csv", [review_row(cases[0])])
+    assert (spaced / "adapter").is_dir()
+    with pytest.raises(InputError, match="has no evaluation to review yet") as caught:
+        srlite.add_reviews(saved, run=spaced)
+    assert caught.value.remedy == f"Make one: srlite evaluate ITEMS_CSV VIDEOS --run '{spaced}' --compare base"
+    (spaced / "adapter").rename(tmp_path / "adapter")
+    with pytest.raises(InputError, match="not finished") as caught:
+        srlite.add_reviews(saved, run=spaced)
+    resume, then = caught.value.remedy.splitlines()
+    assert f"--run '{spaced}' --resume" in resume and "srlite evaluate" in then
+    with pytest.raises(InputError, match="there is no run here"):
+        srlite.add_reviews(saved, run=tmp_path)
 
 
 def test_two_at_once_do_not_fork_the_chain(run, cases, tmp_path):

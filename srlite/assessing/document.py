@@ -14,6 +14,7 @@ from srlite.types import Assessment, Samples, Verdict
 
 SCHEMA = "srlite.assessment/1"
 SCHEMA_OF_SEVERAL = "srlite.assessments/1"
+SCHEMA_OF_FAILED = "srlite.failed/1"
 UNSCORED = "unscored"
 _QUESTIONS = tuple(q.id for q in QUESTIONS)
 CSV_COLUMNS = (
@@ -49,7 +50,19 @@ def assessments_json(found: Sequence[Assessment | Failed]) -> dict[str, object]:
     return {
         "schema": SCHEMA_OF_SEVERAL,
         "assessments": [assessment_json(one) for one in found if isinstance(one, Assessment)],
-        "failed": [_failed_json(one) for one in found if isinstance(one, Failed)],
+        "failed": [failed_json(one) for one in found if isinstance(one, Failed)],
+    }
+
+
+def failed_json(found: Failed) -> dict[str, object]:
+    """A clip that could not be assessed, and why: as it stands in srlite.assessments/1, and in the lines of srlite.failed/1."""
+    asked = found.asked
+    return {
+        "clip": {"path": str(asked.clip)},
+        "item": {"code": asked.item},
+        "child": asked.child,
+        "error": found.error.message,
+        "remedy": found.error.remedy,
     }
 
 
@@ -82,17 +95,6 @@ def _samples_json(samples: Samples, found: Assessment) -> dict[str, object]:
         "k": len(samples.decisions),
         "agreeing": None if agreeing is None else round(agreeing, 6),
         "decisions": {name: counts[name] for name in ("pass", "fail", "unable_to_assess", UNSCORED)},
-    }
-
-
-def _failed_json(found: Failed) -> dict[str, object]:
-    asked = found.asked
-    return {
-        "clip": {"path": str(asked.clip)},
-        "item": {"code": asked.item},
-        "child": asked.child,
-        "error": found.error.message,
-        "remedy": found.error.remedy,
     }
 
 

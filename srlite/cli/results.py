@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from srlite.assessing.document import CSV_COLUMNS, assessment_json, assessments_json, csv_cells, csv_line
+from srlite.assessing.document import (
+    CSV_COLUMNS,
+    SCHEMA_OF_FAILED,
+    assessment_json,
+    assessments_json,
+    csv_cells,
+    csv_line,
+    failed_json,
+)
 from srlite.assessing.fhir import fhir_bundle
 from srlite.assessing.job import Failed
 from srlite.config import read_settings
@@ -59,8 +67,10 @@ class Results:
             if self.alone:
                 raise found.error
             self.screen.error(found.error)
+            if self.jsonl:
+                _line({"schema": SCHEMA_OF_FAILED, **failed_json(found)})
         elif self.jsonl:
-            print(json.dumps(assessment_json(found), ensure_ascii=False, allow_nan=False), flush=True)
+            _line(assessment_json(found))
         elif not self.json:
             show_assessment(self.screen, assessment_json(found))
 
@@ -82,3 +92,7 @@ class Results:
             say_counts(self.screen, [one.decision for one in good], failed)
         if failed:
             raise Findings(f"{failed} of {len(found)} clips could not be assessed", remedy="The reasons stand above.")
+
+
+def _line(document: Mapping[str, object]) -> None:
+    print(json.dumps(document, ensure_ascii=False, allow_nan=False), flush=True)

@@ -19,6 +19,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from srlite.commands import to_evaluate
 from srlite.errors import InputError
 from srlite.types import Answer, Decision, Outcome, Sex
 
@@ -422,7 +423,7 @@ SecondJudge.model_rebuild()
 
 def read_evaluation(path: Path) -> Evaluation:
     """Raises InputError when the file is not there, or no evaluation of this version."""
-    remedy = "Make it anew: srlite evaluate ITEMS_CSV VIDEOS --run DIR --compare base"
+    remedy = f"Make it anew: {to_evaluate(path.parent)}"
     try:
         return Evaluation.model_validate_json(path.read_bytes())
     except OSError as error:

@@ -148,8 +148,11 @@ def _find(name: str, entry: ModelEntry | None, role: str) -> InstalledModel:
     return InstalledModel(path.name, path, None, demonstration=False)
 
 
+_YOURS = {"descriptor": "a model's folder", "judge": "a GGUF file"}
+
+
 def _not_installed(role: str, entry: ModelEntry) -> ModelError:
     wrong = damage(entry)
     what = f"is damaged: {wrong}" if wrong else "is incomplete" if state(entry) is State.INCOMPLETE else "is not installed"
-    own = f"Or give your own with --{role} PATH, or try the bundled demonstration models: --preset tiny"
+    own = f"Or put the path of {_YOURS[role]} in the place of the name {entry.id}."
     return ModelError(f"the {role} {entry.id} {what}", where=str(location(entry)), remedy=f"{remedy(entry)}\n{own}")

@@ -54,7 +54,8 @@ class InRun:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All that there is of a child. `kept`, `older`: files of the caches; older ones do not tell whose they are."""
+    """All that there is of a child. `child`: its id, as the data write it; `kept`, `older`: files of the caches; older ones do
+    not tell whose they are."""
 
     child: str
     runs: tuple[InRun, ...]
@@ -75,7 +76,7 @@ def runs_under(root: Path) -> tuple[Path, ...]:
 def survey(child: str, *, runs: Sequence[Path], items_csv: Path | None = None, videos: Path | None = None) -> Survey:
     """What `purge` would remove; nothing is changed. Raises InputError for a child that nothing knows, or a damaged run."""
     known, found = _found(child, runs, items_csv, videos)
-    return _survey(child, known, found)
+    return _survey(known, found)
 
 
 def purge(
@@ -94,7 +95,7 @@ def purge(
     with ExitStack() as stack:
         for folder in found.in_runs:
             stack.enter_context(sole_owner(folder))
-        surveyed = _survey(child, known, found)
+        surveyed = _survey(known, found)
         agreed(surveyed)
         _forget(surveyed)
     return surveyed
@@ -107,10 +108,10 @@ def _found(child: str, runs: Sequence[Path], items_csv: Path | None, videos: Pat
     return known, find(child, known, items_csv=items_csv, videos=videos)
 
 
-def _survey(child: str, known: Sequence[Known], found: Found) -> Survey:
+def _survey(known: Sequence[Known], found: Found) -> Survey:
     stores = [cache_folder() / store for store in STORES]
     return Survey(
-        child,
+        found.child,
         tuple(_in_run(run, found.in_runs[run.folder]) for run in known if run.folder in found.in_runs),
         tuple(path for store in stores for sha256 in sorted(found.sha256) for path in entries_of(store, sha256)),
         tuple(path for store in stores for path in older_entries(store)),

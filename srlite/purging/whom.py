@@ -20,7 +20,7 @@ from srlite.files import file_sha256
 from srlite.records.children import clips_by_child
 from srlite.records.clips import clip_named, read_folder
 from srlite.records.spellings import SIDES, child_key, likeness
-from srlite.records.split import saved_split
+from srlite.records.split import children_of, saved_split
 from srlite.types import Record
 
 
@@ -48,11 +48,13 @@ class Whom:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a run says of its clips: rows by side, and the hash of each clip where it was written down."""
+    """What a run says of its clips: rows by side, their children by `child_key`; the hash of each clip where it was written
+    down; and each child's id, found by its key, as split.csv has it."""
 
     folder: Path
     rows: Mapping[str, tuple[Record, ...]]
     hashes: Mapping[str, str]
+    written: Mapping[str, str]
 
     def clips_of(self, key: str) -> frozenset[str]:
         return frozenset(r.clip for side in self.rows.values() for r in side if r.child == key)
@@ -70,8 +72,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The child in each run that knows it, hashes of its clips, and clips whose hash nobody knows."""
+    """The child in each run that knows it, and its clips' hashes. `child`: the id as the data write it; `unhashed`: clips whose
+    hash nobody knows."""
 
+    child: str
     in_runs: Mapping[Path, Whom]
     sha256: frozenset[str]
     unhashed: tuple[str, ...]
@@ -88,7 +92,7 @@ def read_known(folder: Path) -> Known:
     except (OSError, ValueError) as error:
         remedy = "Restore the file from a copy of the run, or delete the run's folder."
         raise InputError(f"the clips' hashes cannot be read: {error}", where=str(path), remedy=remedy) from None
-    return Known(folder, {side: split.side(side) for side in SIDES}, hashes)
+    return Known(folder, {side: split.side(side) for side in SIDES}, hashes, children_of(folder / "split.csv"))
 
 
 def find(child: str, runs: Sequence[Known], *, items_csv: Path | None, videos: Path | None) -> Found:
@@ -106,7 +110,7 @@ def find(child: str, runs: Sequence[Known], *, items_csv: Path | None, videos: P
     clips = {run.folder: mine[run.folder] | run.clips_hashed(sha256) for run in runs}
     in_runs = {run.folder: _whom(key, run, clips[run.folder], named[run.folder], sha256) for run in runs if clips[run.folder]}
     lacking = (cells - files.keys()).union(*mine.values()) - hashes.keys() - {clip for clip, _ in told}
-    return Found(in_runs, sha256, tuple(sorted(lacking)), tuple(_others(key, runs, clips)))
+    return Found(_written(runs, listed)[key], in_runs, sha256, tuple(sorted(lacking)), tuple(_others(key, runs, clips)))
 
 
 def _unnamed(run: Known, cells: frozenset[str], hashes: Mapping[str, str]) -> frozenset[str]:
@@ -145,14 +149,23 @@ def _others(key: str, runs: Sequence[Known], clips: Mapping[Path, frozenset[str]
     for run in runs:
         rows = [r for side in run.rows.values() for r in side if r.clip in clips[run.folder]]
         for other in sorted({r.child for r in rows if r.child and r.child != key}):
-            yield f"{run.folder}: a clip of this child stands there under {other!r}: if that is the same child, purge it, too"
+            under = f"a clip of this child stands there under {run.written[other]!r}"
+            yield f"{run.folder}: {under}: if that is the same child, purge it, too"
+
+
+def _written(runs: Sequence[Known], listed: Iterable[str]) -> dict[str, str]:
+    """Key -> id as it is written: in items.csv, or else in the first run that has it."""
+    written: dict[str, str] = {}
+    for ids in ({child_key(name): name for name in listed}, *(run.written for run in runs)):
+        written = {**ids, **written}
+    return written
 
 
 def _unknown(child: str, runs: Sequence[Known], listed: Iterable[str]) -> InputError:
-    ids = {r.child for run in runs for rows in run.rows.values() for r in rows if r.child} | set(listed)
-    alike = [name for name in sorted(ids) if likeness(name) == likeness(child)]
-    near = list(dict.fromkeys([*alike, *difflib.get_close_matches(child_key(child), sorted(ids), n=5)]))
+    written = _written(runs, listed)
+    alike = [key for key in sorted(written) if likeness(key) == likeness(child)]
+    near = dict.fromkeys([*alike, *difflib.get_close_matches(child_key(child), sorted(written), n=5)])
     elsewhere = "Name the runs to look in with --run DIR, or the records with --items-csv FILE."
     looked = f"{len(runs)} run{'' if len(runs) == 1 else 's'}{' and the records' if listed else ''}"
-    remedy = f"Near it: {', '.join(near)}." if near else elsewhere
+    remedy = f"Near it: {', '.join(written[key] for key in near)}." if near else elsewhere
     return InputError(f"there is no child {child!r} in {looked}", remedy=remedy)

@@ -97,20 +97,35 @@ def read_folder(videos_dir: Path) -> Folder:
     return Folder(root, files, refused, {key: frozenset(names) for key, names in alike.items()})
 
 
-def resolve_clips(records: Sequence[Record], videos_dir: Path) -> tuple[tuple[Record, ...], tuple[str, ...]]:
+def resolve_clips(
+    records: Sequence[Record], videos_dir: Path, *, named_by: str = "the list"
+) -> tuple[tuple[Record, ...], tuple[str, ...]]:
     """The records with the clip's real path (relative, forward slashes), and notes on how names were matched.
 
     Rows that turn out to speak of the same clip are dropped when they repeat each other. Raises InputError
     naming every cell that leads to no file, to more than one, or out of the folder, and rows that contradict
-    each other.
+    each other; where of several clips not one is there, that alone. named_by: the file of the records, for messages.
     """
     folder = read_folder(videos_dir)
     problems = Problems(str(videos_dir))
+    _require_some(records, folder, problems, named_by)
     found = find_clips(((r.clip, r.line) for r in records), folder, problems)
     problems.raise_if_any()
     resolved, dropped = settle((replace(r, clip=found[r.clip] or "") for r in records), problems)
     problems.raise_if_any()
     return resolved, tuple(matching_notes(found, folder, dropped))
+
+
+def _require_some(records: Sequence[Record], folder: Folder, problems: Problems, named_by: str) -> None:
+    """Raises one problem where several clips are named and not one is there: more likely the folder is wrong than every row."""
+    first = {r.clip: r.line for r in reversed(records)}
+    if len(first) < 2 or not all(_absent(cell, folder) for cell in first):
+        return
+    cell, line = min(first.items(), key=lambda named: named[1])
+    example = f"line {line}: {cell!r} is not there{_nearest(cell, folder, problems)}"
+    said = f"none of the {len(first)} clips that {named_by} names is in {folder.root} ({example}): is it the right folder?"
+    problems.add(0, None, said, remedy="Give the folder that the paths in the column video start from.")
+    problems.raise_if_any()
 
 
 def find_clips(cells: Iterable[tuple[str, int]], folder: Folder, problems: Problems) -> dict[str, str | None]:
@@ -211,7 +226,7 @@ def _find(cell: str, line: int, folder: Folder, problems: Problems) -> str | Non
         remedy = "The column video holds paths below the videos folder, such as 2026/clip.mp4: copy the file in."
         problems.add(line, "video", f"{cell!r}: {reason}", remedy=remedy)
         return None
-    fits = folder.alike.get(_spelling(cell)) or folder.alike.get(_without_root(cell, folder.root)) or frozenset()
+    fits = _fits(cell, folder)
     if len(fits) == 1:
         return next(iter(fits))
     if fits:
@@ -222,6 +237,17 @@ def _find(cell: str, line: int, folder: Folder, problems: Problems) -> str | Non
     else:
         problems.add(line, "video", f"{cell!r} is not there{_nearest(cell, folder, problems)}")
     return None
+
+
+def _fits(cell: str, folder: Folder) -> frozenset[str]:
+    """The real files that the cell may mean, written in another way than they are."""
+    return folder.alike.get(_spelling(cell)) or folder.alike.get(_without_root(cell, folder.root)) or frozenset()
+
+
+def _absent(cell: str, folder: Folder) -> bool:
+    """Whether nothing of that name is in the folder, and nothing is wrong with the name by itself."""
+    known = cell in folder.files or cell in folder.refused or _fits(cell, folder)
+    return not (known or _forbidden(cell) or os.path.isdir(folder.root / cell))
 
 
 def _forbidden(cell: str) -> str | None:

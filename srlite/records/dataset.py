@@ -38,7 +38,7 @@ def read_dataset(items_csv: Path, videos: Path, catalogue: Path | None) -> Datas
     if not videos.is_dir():
         raise InputError("there is no such folder", where=str(videos), remedy="Give the folder that the clips lie in.")
     found = read_records(items_csv, catalogue_of(catalogue))
-    records, clip_notes = resolve_clips(found.records, videos)
+    records, clip_notes = resolve_clips(found.records, videos, named_by=str(items_csv))
     notes = (*found.notes, *clip_notes, *identical_clips(records, videos))
     repeated = found.repeated + len(found.records) - len(records)  # two spellings of one clip's name may repeat each other
     return Dataset(records, found.catalogue, notes, found.no_outcome, repeated)

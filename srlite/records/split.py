@@ -74,6 +74,12 @@ def saved_split(path: Path) -> Split:
     return Split(*(tuple(sides[side]) for side in SIDES))
 
 
+def children_of(path: Path) -> Mapping[str, str]:
+    """The children of the saved split: `child_key` of the id -> the id as it is written there first. Raises InputError."""
+    written = [original(row[_COLUMNS.index("child")]) for row in _rows(Path(path))[1:]]
+    return {child_key(child): child for child in reversed(written) if child}
+
+
 def read_split(path: Path, records: Sequence[Record]) -> Split:
     """The saved split, with the records given. Raises InputError when they are not those that were split."""
     saved = _saved(Path(path))

@@ -27,10 +27,12 @@ _NAMES = {",": "comma", ";": "semicolon", "\t": "tab"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`cells[i]` belongs to `Table.columns[i]`; trimmed, as many as there are columns."""
+    """`cells[i]` belongs to `Table.columns[i]`; trimmed, as many as there are columns. `lacking`: of them the last ones that
+    the line does not have, and that are empty here."""
 
     line: int
     cells: tuple[str, ...]
+    lacking: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,4 +212,5 @@ def _fitted(line: int, cells: Sequence[str], width: int, problems: Problems) -> 
             remedy='A cell that contains the separator needs quotes around it: "first, second".',
         )
         return None
-    return Row(line, trimmed[:width] + ("",) * (width - len(trimmed)))
+    lacking = max(width - len(trimmed), 0)
+    return Row(line, trimmed[:width] + ("",) * lacking, lacking)

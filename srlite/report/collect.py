@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from srlite.commands import to_evaluate, to_resume
 from srlite.config import Settings, read_settings
 from srlite.errors import InputError
 from srlite.evaluation.document import Evaluation, read_evaluation
@@ -63,7 +64,7 @@ def collect(folder: Path) -> Collected:
         evaluation=evaluation,
         evaluation_sha256=file_sha256(folder / "evaluation.json") if evaluated else None,
         reached=_reached(metrics, settings),
-        missing=(*_missing(lock, metrics, finished, evaluated), *_purged(read_mark(folder), evaluation)),
+        missing=(*_missing(folder, lock, metrics, finished, evaluated), *_purged(folder, read_mark(folder), evaluation)),
     )
 
 
@@ -76,26 +77,25 @@ def _reached(metrics: tuple[Mapping[str, object], ...], settings: Settings) -> s
     return f"round {last['round']} of {settings.schedule.rounds}, slice {last['slice']}, step {last['step']}"
 
 
-def _missing(lock: Lock | None, metrics: tuple, finished: bool, evaluated: bool) -> Iterator[str]:
+def _missing(folder: Path, lock: Lock | None, metrics: tuple, finished: bool, evaluated: bool) -> Iterator[str]:
     if lock is None:
         yield "There is no lock.json: the run ended before its models were opened, so it is not known which they are."
     if not metrics:
         yield "There are no training figures: not one slice was completed, or metrics.jsonl was taken away."
     if not finished:
-        resume = "It may be taken up again: srlite train ITEMS_CSV VIDEOS --run DIR --resume"
-        yield f"There is no adapter: training was stopped before its end. {resume}"
+        yield f"There is no adapter: training was stopped before its end. It may be taken up again: {to_resume(folder)}"
     if not evaluated:
         then = "" if finished else "Once it is finished: "
-        command = f"{then}srlite evaluate ITEMS_CSV VIDEOS --run DIR --compare base"
-        yield f"There is no evaluation: nothing is known yet of how well the descriptions serve. {command}"
+        known = "nothing is known yet of how well the descriptions serve"
+        yield f"There is no evaluation: {known}. {then}{to_evaluate(folder)}"
 
 
-def _purged(mark: Mark | None, evaluation: Evaluation | None) -> Iterator[str]:
+def _purged(folder: Path, mark: Mark | None, evaluation: Evaluation | None) -> Iterator[str]:
     if mark:
         learnt = ". The adapter was trained on some of them, and cannot forget: train anew without them" if mark.trained else ""
         yield f"Records were purged from this run on {', '.join(mark.days)}{learnt}."
     if evaluation and evaluation.purged_cases:
         yield (
             f"{evaluation.purged_cases} test pairs were purged after the evaluation. The figures below still count them; those "
-            "of the pairs that are left: srlite evaluate ITEMS_CSV VIDEOS --run DIR --compare base"
+            f"of the pairs that are left: {to_evaluate(folder)}"
         )

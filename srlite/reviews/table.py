@@ -12,9 +12,10 @@ contradicts itself is refused with its line and column, and with it the file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 
@@ -74,7 +75,17 @@ class Review(BaseModel):
 
 
 COLUMNS = tuple(Review.model_fields)
-_MAY_BE_NOTHING = ("decision", "review", "human_decision", "reason", "reads_as")
+_WORDS = {
+    "decision": get_args(Decision),
+    "review": ("agree", "overrule"),
+    "human_decision": get_args(Decision),
+    "reason": get_args(Reason),
+    "reads_as": get_args(Decision),
+}
+"""What a column may say. Each of these may also be empty: nothing."""
+_MAY_BE_EMPTY = (*_WORDS, "description", "note", "corrected_description")
+_SAVE_AGAIN = "Save the reviews again in the report's review mode, and add that file as it is."
+_ROW = "Mend the row, or make this review anew in the report's review mode."
 
 
 def read_reviews(path: Path, problems: Problems) -> list[tuple[int, Review]]:
@@ -85,17 +96,49 @@ def read_reviews(path: Path, problems: Problems) -> list[tuple[int, Review]]:
     table = read_table(path, problems, Headings({name: name for name in COLUMNS}, COLUMNS))
     if not table.rows and not problems:
         problems.add(0, None, "there is no review in the file")
-    found = ((row.line, _review(table.columns, row, problems)) for row in table.rows)
+    rows = _whole(table.rows, problems)
+    found = ((row.line, _review(table.columns, row, problems)) for row in rows)
     return [(line, review) for line, review in found if review]
+
+
+def _whole(rows: Sequence[Row], problems: Problems) -> Sequence[Row]:
+    """Without a last row that was cut off, which is one problem, not one for each cell that it lacks."""
+    if not rows or not rows[-1].lacking:
+        return rows
+    there = len(rows[-1].cells) - rows[-1].lacking
+    said = f"the last row has {there} of {len(rows[-1].cells)} cells: the file seems cut off there"
+    problems.add(rows[-1].line, None, said, remedy=_SAVE_AGAIN)
+    return rows[:-1]
 
 
 def _review(columns: tuple[str, ...], row: Row, problems: Problems) -> Review | None:
     cells = {name: original(cell) for name, cell in zip(columns, row.cells, strict=True) if name}
     try:
-        return Review.model_validate(cells | {name: cells[name] or None for name in _MAY_BE_NOTHING})
+        return Review.model_validate(cells | {name: cells[name] or None for name in _WORDS})
     except ValidationError as error:
         for fault in error.errors():
             column = str(fault["loc"][0]) if fault["loc"] else None
-            said = f"{cells[column]!r}: {fault['msg']}" if column else fault["msg"]
-            problems.add(row.line, column, said.replace("Value error, ", ""))
+            said, remedy = _plainly(column, cells[column]) if column else (str(fault["ctx"]["error"]), _ROW)
+            problems.add(row.line, column, said, remedy=remedy)
         return None
+
+
+def _plainly(column: str, cell: str) -> tuple[str, str]:
+    """What is wrong with a cell that was refused, and what mends it."""
+    if not cell:
+        return "the cell is empty", f"Only {', '.join(_MAY_BE_EMPTY)} may be empty. {_SAVE_AGAIN}"
+    if column == "clip_sha256":
+        return f"{cell!r} is not a SHA-256 (64 digits 0-9 and a-f)", _SAVE_AGAIN
+    if column == "when":
+        remedy = "The column when has the moment in UTC as the report saved it, such as 2026-07-01T09:30:00Z: restore it."
+        return f"{cell!r} is {_no_moment(cell)}", remedy
+    words = ", ".join(_WORDS[column])
+    return f"{cell!r} is not one of: {words}", f"In the column {column} write one of: {words}; or leave the cell empty."
+
+
+def _no_moment(cell: str) -> str:
+    try:
+        datetime.fromisoformat(cell)
+    except ValueError:
+        return "not a date and time"
+    return "not in UTC"

@@ -24,6 +24,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save
 
+from srlite.commands import to_resume
 from srlite.config import Settings, read_settings, settings_toml
 from srlite.descriptor.load import Descriptor, load_adapter, save_adapter, trainable
 from srlite.descriptor.prompts import prompts_hash
@@ -300,7 +301,7 @@ def finished_run(folder: Path) -> Run:
     if not (folder / "config.toml").is_file():
         raise ModelError("there is no run here", where=str(folder), remedy="Train one: srlite train ITEMS_CSV VIDEOS --run DIR")
     if not Run(folder).finished:
-        remedy = f"Go on with it: srlite train ITEMS_CSV VIDEOS --run {folder} --resume"
+        remedy = f"Go on with it: {to_resume(folder)}"
         raise ModelError("this run is not finished: it has no adapter yet", where=str(folder), remedy=remedy)
     return Run(folder)
 

@@ -82,7 +82,7 @@ def decode_packet(stream: VideoStream, packet: av.Packet | None) -> tuple[list[V
         return [], False
 
 
-_RECORD_AGAIN = "Copy the file again from the camera, or leave its row out."
+_RECORD_AGAIN = "Copy the file again from the camera, or leave it out."
 
 
 def _why_unreadable(path: Path) -> str:

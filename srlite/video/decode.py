@@ -180,7 +180,7 @@ def _picture(frame: VideoFrame, found: Survey, size: tuple[int, int]) -> np.ndar
 def _nothing_to_show(found: Survey) -> InputError:
     if not found.ticks:
         return InputError("its pictures carry no times", remedy="Convert the clip to H.264 in an .mp4 file.")
-    return InputError("not one picture can be decoded", remedy="Copy the file again, or leave its row out.")
+    return InputError("not one picture can be decoded", remedy="Copy the file again, or leave it out.")
 
 
 def _loss(found: Survey, decoded: Decoded) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def _loss(found: Survey, decoded: Decoded) -> tuple[str, ...]:
     if lost > MAX_LOSS * total:
         raise InputError(
             f"only {len(decoded.good)} of {total} frames can be read",
-            remedy="The copy is damaged or incomplete. Copy it again from the camera, or leave its row out.",
+            remedy="The copy is damaged or incomplete. Copy it again from the camera, or leave it out.",
         )
     return (f"the file is damaged: read {len(decoded.good)} of {total} frames",) if lost else ()
 

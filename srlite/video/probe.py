@@ -84,7 +84,7 @@ def survey(path: Path) -> Survey:
         origin = _origin(container, stream)
         walk, picture = _walk(container, stream, origin)
         if picture is None:
-            raise InputError("not one picture can be decoded", remedy="Copy the file again, or leave its row out.")
+            raise InputError("not one picture can be decoded", remedy="Copy the file again, or leave it out.")
         return _describe(container, stream, picture, walk, origin)
 
 

@@ -104,12 +104,12 @@ class ClipReader:
             return InputError(
                 f"reading took more than {self._limit_s:g} s and was stopped",
                 where=str(path),
-                remedy="Convert it to H.264 in an .mp4 file, raise the time limit, or leave its row out.",
+                remedy="Convert it to H.264 in an .mp4 file, raise the time limit, or leave it out.",
             )
         return InputError(
             f"the video library crashed on this file ({_ending(child)})",
             where=str(path),
-            remedy="Convert the clip to H.264 in an .mp4 file, or leave its row out.",
+            remedy="Convert the clip to H.264 in an .mp4 file, or leave it out.",
         )
 
     def _ready_child(self) -> subprocess.Popen[bytes]:

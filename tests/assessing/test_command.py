@@ -37,6 +37,10 @@ def test_a_folder_in_every_form(run_cli, session, trained, tmp_path):
     found = run_cli("assess", session, "--item", "18_3", "--run", trained, "--samples", 2, "--jsonl", *files)
     assert found.returncode == 6, found.stderr
     lines = [json.loads(line) for line in found.stdout.splitlines()]
+    assert [line["schema"] for line in lines] == ["srlite.assessment/1", "srlite.failed/1", "srlite.assessment/1"]
+    failed = lines.pop(1)
+    assert failed["clip"] == {"path": str(session / "b.mp4")} and failed["item"] == {"code": "18_3"}
+    assert failed["error"] and failed["remedy"].endswith("leave it out.")
     assert [line["clip"]["path"] for line in lines] == [str(session / "a.mp4"), str(session / "c.mp4")]
     assert all(line["schema"] == "srlite.assessment/1" and line["samples"]["k"] == 2 for line in lines)
     shown = found.stderr.replace("\n", "")

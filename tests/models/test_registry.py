@@ -42,8 +42,12 @@ def test_a_model_that_is_not_installed_is_refused_with_the_remedy():
     with pytest.raises(ModelError, match="Qwen/Qwen3-VL-8B-Instruct") as caught:
         find_descriptor("qwen3-vl-8b")
     assert caught.value.exit_code == 4
-    for command in ("models pull qwen3-vl-8b", "models pull --preset 16gb", "models import", "--preset tiny"):
+    for command in ("models pull qwen3-vl-8b", "models pull --preset 16gb", "models import", "path of a model's folder"):
         assert command in caught.value.remedy
+    with pytest.raises(ModelError, match="path of a GGUF file in the place of the name qwen3-8b") as caught:
+        find_judge("qwen3-8b")
+    assert "models pull qwen3-8b" in caught.value.remedy
+    assert not [option for option in ("--judge", "--descriptor", "--preset tiny") if option in caught.value.remedy]
     with pytest.raises(ModelError, match="Give a path"):
         find_judge("no-such-judge.gguf")
     with pytest.raises(UsageError, match="tiny"):

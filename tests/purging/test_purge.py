@@ -146,6 +146,14 @@ def test_it_says_who_cannot_forget(clinic):
     }
 
 
+@pytest.mark.parametrize("spelling", [CHILD, SPELT, "ZOË-17"])
+def test_ids_are_told_as_the_data_write_them(clinic, spelling):
+    assert purge_json(survey(spelling, runs=runs(clinic)), done=False)["child"] == CHILD
+    with pytest.raises(InputError) as caught:
+        survey("zoë-171", runs=runs(clinic))
+    assert caught.value.remedy.startswith("Near it: Zoë-17") and "zoë" not in caught.value.remedy
+
+
 def test_a_run_that_lost_records_cannot_be_resumed_in_silence(clinic):
     a = Run(clinic / "runs" / "a")
     everyone, left = records(), [r for r in records() if r.clip not in MINE]
@@ -199,10 +207,10 @@ def test_an_unknown_child_is_named_with_those_near_it(clinic, home):
     before = contents(clinic) | contents(home)
     with pytest.raises(InputError, match="there is no child 'Zoe-017' in 4 runs") as caught:
         srlite.purge("Zoe-017", runs=runs(clinic))
-    assert "zoë-17" in unicodedata.normalize("NFC", caught.value.remedy) and caught.value.exit_code == 3
+    assert "Zoë-17" in unicodedata.normalize("NFC", caught.value.remedy) and caught.value.exit_code == 3
     with pytest.raises(InputError) as caught:
         srlite.purge("C-1", runs=runs(clinic))
-    assert caught.value.remedy == "Near it: c1."
+    assert caught.value.remedy == "Near it: C1."
     with pytest.raises(InputError, match="in 0 runs") as caught:
         srlite.purge("C1", runs=())
     assert "--items-csv" in caught.value.remedy

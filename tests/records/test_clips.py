@@ -10,6 +10,7 @@ import pytest
 
 from srlite.errors import InputError
 from srlite.records.clips import clip_named, identical_clips, read_folder, resolve_clips
+from srlite.records.problems import RowProblems
 from srlite.types import Record
 
 
@@ -175,6 +176,19 @@ def test_two_spellings_of_one_clip_are_one_clip(videos):
     assert [r.line for r in resolved] == [2] and any("dropped" in note for note in notes)
     with pytest.raises(InputError, match="line 3, column outcome"):
         resolve_clips([same[0], Record("A.mp4".lower().replace(".mp4", ".MP4"), "x", "fail", line=3)], videos)
+
+
+def test_a_wrong_folder_is_one_problem_and_not_one_a_row(videos):
+    make(videos, "x1.mp4", "sub/a.mp4")
+    records = [Record(f"clip-{n // 2}.mp4", f"i{n % 2}", "pass", line=n + 2) for n in range(60)]
+    with pytest.raises(RowProblems) as caught:
+        resolve_clips(records, videos, named_by="rows.csv")
+    assert caught.value.exit_code == 3 and len(caught.value.found) == 1 and caught.value.remedy
+    said = caught.value.message
+    assert said.startswith(f"none of the 30 clips that rows.csv names is in {videos} (line 2: 'clip-0.mp4' is not there")
+    assert said.endswith("is it the right folder?")
+    assert "2 problems" in refusal(videos, "x1.mp4", "b1.mp4", "c1.mp4")  # one is there, so it is the right folder
+    assert "2 problems" in refusal(videos, "/b1.mp4", "c1.mp4")  # and here a name is wrong by itself
 
 
 def test_the_folder_must_be_one(videos):

@@ -15,6 +15,13 @@ def test_a_run_killed_in_the_middle_says_what_is_missing_and_where_it_stands(kil
     assert evaluation.startswith("There is no evaluation") and "srlite evaluate" in evaluation
 
 
+def test_the_commands_named_can_be_pasted(killed):
+    folder = killed.rename(killed.parent / "b two")
+    adapter, evaluation = collect(folder).missing
+    assert adapter.endswith(f"srlite train ITEMS_CSV VIDEOS --run '{folder}' --resume")
+    assert evaluation.endswith(f"srlite evaluate ITEMS_CSV VIDEOS --run '{folder}' --compare base")
+
+
 def test_a_run_killed_before_its_first_slice(tmp_path):
     found = collect(write_run(tmp_path / "run", slices=0, lock=False, adapter=False))
     assert found.reached is None and found.lock is None

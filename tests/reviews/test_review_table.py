@@ -49,13 +49,15 @@ def test_what_was_made_harmless_for_spreadsheets_is_read_as_it_was(tmp_path, tex
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"review": "perhaps"}, "column review: 'perhaps'"),
-        ({"human_decision": "passed"}, "column human_decision: 'passed'"),
-        ({"reason": "bad"}, "column reason: 'bad'"),
-        ({"reads_as": "yes"}, "column reads_as: 'yes'"),
-        ({"clip_sha256": "abc"}, "column clip_sha256: 'abc'"),
-        ({"reviewer": ""}, "column reviewer: ''"),
-        ({"when": "yesterday"}, "column when: 'yesterday'"),
+        ({"review": "perhaps"}, "column review: 'perhaps' is not one of: agree, overrule"),
+        ({"human_decision": "passed"}, "column human_decision: 'passed' is not one of: pass, fail, unable_to_assess"),
+        ({"reason": "bad"}, "column reason: 'bad' is not one of: temporal, misread, no_evidence, other"),
+        ({"reads_as": "yes"}, "column reads_as: 'yes' is not one of: pass"),
+        ({"clip_sha256": "abc"}, "column clip_sha256: 'abc' is not a SHA-256"),
+        ({"clip_sha256": ""}, "column clip_sha256: the cell is empty"),
+        ({"when": ""}, "column when: the cell is empty"),
+        ({"reviewer": ""}, "column reviewer: the cell is empty"),
+        ({"when": "yesterday"}, "column when: 'yesterday' is not a date and time"),
         ({"when": "2026-07-01T09:30:00"}, "is not in UTC"),
         ({"when": "2026-07-01T09:30:00+02:00"}, "is not in UTC"),
         ({"human_decision": ""}, "what they decide"),
@@ -69,7 +71,20 @@ def test_what_was_made_harmless_for_spreadsheets_is_read_as_it_was(tmp_path, tex
 def test_what_cannot_be_meant_is_refused_with_its_place(tmp_path, changes, said):
     with pytest.raises(InputError) as caught:
         read(tmp_path, review_row(CASE), review_row(CASE, **changes))
-    assert caught.value.message.startswith("line 3") and said in caught.value.message
+    assert caught.value.message.startswith("line 3") and said in caught.value.message and caught.value.remedy
+    assert not [word for word in ("pattern", "isoformat", "Input should", "Value error") if word in str(caught.value)]
+
+
+def test_a_file_that_was_cut_off_is_told_as_one_problem(tmp_path):
+    path = write_reviews(tmp_path / "r.csv", [review_row(CASE), review_row(CASE, reviewer="Dr. B")])
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], lines[2].partition(CASE.clip_sha256)[0] + CASE.clip_sha256[:9]]))
+    problems = Problems("r.csv")
+    assert [line for line, _ in read_reviews(path, problems)] == [2]
+    with pytest.raises(InputError) as caught:
+        problems.raise_if_any()
+    assert caught.value.message == "line 3: the last row has 3 of 14 cells: the file seems cut off there"
+    assert "Save the reviews again" in caught.value.remedy
 
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path):

@@ -167,9 +167,10 @@ def test_a_run_without_a_readable_lock_belongs_to_no_model(tmp_path, content):
 
 
 def test_an_unfinished_run_names_resume(tmp_path):
-    run = begin(tmp_path / "run", Settings(), catalogue_of(None), SPLIT)
-    with pytest.raises(ModelError, match="--resume"):
+    run = begin(tmp_path / "b two", Settings(), catalogue_of(None), SPLIT)
+    with pytest.raises(ModelError) as caught:
         finished_run(run.folder)
+    assert caught.value.remedy == f"Go on with it: srlite train ITEMS_CSV VIDEOS --run '{run.folder}' --resume"
     with pytest.raises(ModelError, match="no run here"):
         finished_run(tmp_path)
 
