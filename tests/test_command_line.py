@@ -74,8 +74,9 @@ def test_the_title_page(run_cli, examples, watched, tmp_path):
     (tmp_path / "bad.mp4").write_text("no video")
     both = run_cli("assess", "bad.mp4", "clip.mp4", "gone.mp4", "--item", "18_4", "--jsonl", cwd=tmp_path, env=env)
     assert both.returncode == 6, both.stderr
-    (line,) = both.stdout.splitlines()
-    assert json.loads(line)["clip"]["path"] == "clip.mp4"
+    lines = [json.loads(line) for line in both.stdout.splitlines()]
+    told = {line["clip"]["path"]: line["schema"] for line in lines}
+    assert told == {"bad.mp4": "srlite.failed/1", "clip.mp4": "srlite.assessment/1", "gone.mp4": "srlite.failed/1"}
     assert all(name in both.stderr for name in ("bad.mp4", "gone.mp4", "2 of 3 clips"))
     alone = run_cli("assess", "bad.mp4", "--item", "18_4", "--json", cwd=tmp_path, env=env)
     assert alone.returncode == 3 and alone.stdout == "" and "fault of srlite" not in alone.stderr
