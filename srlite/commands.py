@@ -1,4 +1,4 @@
-"""Commands that a remedy names, with the run's folder quoted for a shell; ITEMS_CSV and VIDEOS are left to the user."""
+"""Commands that are printed to be typed, quoted for a shell."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import shlex
 from pathlib import Path
 
 
+def typed(*words: object) -> str:
+    """`srlite` and these words, as one types them."""
+    return shlex.join(["srlite", *map(str, words)])
+
+
 def to_resume(run: Path) -> str:
-    """Goes on with a run that is not finished."""
-    return f"srlite train ITEMS_CSV VIDEOS --run {shlex.quote(str(run))} --resume"
+    """Goes on with a run that is not finished; ITEMS_CSV and VIDEOS are left to the user."""
+    return typed("train", "ITEMS_CSV", "VIDEOS", "--run", run, "--resume")
 
 
 def to_evaluate(run: Path) -> str:
-    """Measures a finished run."""
-    return f"srlite evaluate ITEMS_CSV VIDEOS --run {shlex.quote(str(run))} --compare base"
+    """Measures a finished run; ITEMS_CSV and VIDEOS are left to the user."""
+    return typed("evaluate", "ITEMS_CSV", "VIDEOS", "--run", run, "--compare", "base")

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import csv
 import io
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from srlite.commands import to_evaluate, to_resume
+from srlite.commands import to_evaluate, to_resume, typed
 from srlite.errors import InputError
 from srlite.escape import inert
 from srlite.evaluation.document import Case, Evaluation, read_evaluation
@@ -98,7 +97,7 @@ def _evaluation(run: Path) -> Evaluation:
 def verify_reviews(run: Path) -> Log:
     """Raises InputError when there are no reviews, or naming the first line where the chain breaks."""
     if not (run / NAME).is_file():
-        remedy = f"Take some in: srlite review add REVIEW_CSV --run {shlex.quote(str(run))}"
+        remedy = f"Take some in: {typed('review', 'add', 'REVIEW_CSV', '--run', run)}"
         raise InputError("there are no reviews", where=str(run), remedy=remedy)
     return read_log(run / NAME)
 

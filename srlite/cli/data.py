@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from srlite.cli.guard import guarded
 from srlite.cli.options import CatalogueFile, Debug, How, ItemsCsv, Json, Quiet, Videos
+from srlite.commands import typed
 from srlite.errors import Findings, InputError
 
 
@@ -65,5 +65,6 @@ def init(
     for path in begin(folder):
         screen.out.print(str(path), markup=False, soft_wrap=True)
     rows, videos, texts = (str(folder / name) for name in ("items.csv", "videos", "items.toml"))
-    check = shlex.join(["srlite", "check", rows, videos, "--catalogue", texts])
-    screen.next(check, f"next: put the clips into {videos} and fill in {rows}, then")
+    screen.next(
+        typed("check", rows, videos, "--catalogue", texts), f"next: put the clips into {videos} and fill in {rows}, then"
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from srlite.cli.guard import guarded
 from srlite.cli.options import Debug, Json, Quiet, not_there
+from srlite.commands import typed
 
 Run = Annotated[Path, typer.Option("--run", help="The run's folder.", show_default=False)]
 Out = Annotated[Path, typer.Option(help="The CSV to write; it must not be there yet.", show_default=False)]
@@ -54,8 +54,7 @@ def review_labels(run: Run, out: Out, json: Json = False, quiet: Quiet = False, 
     document = written_json(write_labels(run, out), "labels")
     screen.json(document) if json else show_written(screen, document)
     judge = read_settings(run / "config.toml").models.judge
-    words = ["srlite", "judge", "check", out, "--catalogue", run / "catalogue.toml", "--judge", judge]
-    screen.next(shlex.join(map(str, words)))
+    screen.next(typed("judge", "check", out, "--catalogue", run / "catalogue.toml", "--judge", judge))
 
 
 @guarded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from srlite.cli.guard import guarded, quiet_libraries
 from srlite.cli.options import RUNS, Backend, CatalogueFile, Debug, How, ItemsCsv, Json, Quiet, RunDir, Videos
+from srlite.commands import typed
 from srlite.errors import Interrupted, UsageError
 
 
@@ -97,17 +97,12 @@ def train(
         if not (folder / "config.toml").exists():
             raise Interrupted("interrupted", remedy="No run was begun yet: start it again.") from None
         kept = "What was complete is kept. This goes on:"
-        raise Interrupted("interrupted", remedy=kept, command=_typed("srlite", "train", *given, *goes_on)) from None
+        raise Interrupted("interrupted", remedy=kept, command=typed("train", *given, *goes_on)) from None
     document = job.training_json(done)
     screen.json(document) if json else screen.training(document)
     if not done.complete:
-        screen.next(_typed("srlite", "train", *given, *goes_on), "to train on:")
-    screen.next(_typed("srlite", "evaluate", *given, "--compare", "base"))
-
-
-def _typed(*words: object) -> str:
-    """As one types them in a shell."""
-    return shlex.join(map(str, words))
+        screen.next(typed("train", *given, *goes_on), "to train on:")
+    screen.next(typed("evaluate", *given, "--compare", "base"))
 
 
 def _over(settings: Path | None, items_csv: Path, options: dict[str, object], screen) -> dict[str, object]:

@@ -84,13 +84,8 @@ def _rows(arms: Sequence[Arm]) -> Iterator[tuple[str, list[str]]]:
     yield "relevant", [_estimate(a.relevance) for a in arms]
     if any(a.truth for a in arms):
         yield "true of the clip", [_estimate(a.truth) if a.truth else "" for a in arms]
-    yield "items, recall > 0.5", [_found_items(a) for a in arms]
+    yield "items, recall > 0.5", [f"{a.items_recall_above_half} of {a.items_with_passes}" for a in arms]
     yield "tokens a description", [number(a.length_tokens, 1) for a in arms]
-
-
-def _found_items(arm: Arm) -> str:
-    """Of the items with a pass in the test part: of the others nothing can be found."""
-    return f"{arm.items_recall_above_half} of {sum(i.recall is not None for i in arm.items.values())}"
 
 
 def _counts(screen: Screen, arms: Mapping[ArmName, Arm]) -> None:

@@ -223,6 +223,11 @@ class Arm(Part):
     coverage: tuple[Covered, ...]
     calibration: Calibration
 
+    @property
+    def items_with_passes(self) -> int:
+        """How many items have a recall: at least one pass in the test part."""
+        return sum(item.recall is not None for item in self.items.values())
+
 
 class Comparison(Part):
     """Arm `after` beside arm `before` on the same matched pairs; `p`: exact McNemar, two-sided; `difference` of accuracy, its

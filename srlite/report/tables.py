@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from srlite.evaluation.document import Arm, Estimate, Evaluation, Figures, ItemFigures, Matrix
 from srlite.evaluation.figures import FEW
 from srlite.report.numbers import decimal, in_table, p_value, signed
-from srlite.report.words import WRONG_WITHOUT, arm_words, main_arm, with_passes
+from srlite.report.words import WRONG_WITHOUT, arm_words, main_arm
 
 NO_EXAMPLES = "no valid examples"
 
@@ -57,13 +57,13 @@ def paper_coverage(evaluation: Evaluation) -> Table:
 
 
 def _coverage(arm: Arm | None) -> str:
-    return f"{arm.items_recall_above_half} / {with_passes(arm)}" if arm else "not measured"
+    return f"{arm.items_recall_above_half} / {arm.items_with_passes}" if arm else "not measured"
 
 
 def _passless(evaluation: Evaluation) -> str:
     """Which items a count of recalls leaves out; "" where it leaves out none."""
     arm = evaluation.arms[main_arm(evaluation)]
-    none = len(arm.items) - with_passes(arm)
+    none = len(arm.items) - arm.items_with_passes
     return f"Not counted among the items, since they have no pass in the test part: {none}." if none else ""
 
 

@@ -138,17 +138,12 @@ def _items(evaluation: Evaluation) -> str:
     arm = evaluation.arms[name]
     others = [f"{a.items_recall_above_half} {arm_words(n)}" for n, a in evaluation.arms.items() if n != name]
     beside = f" ({'; '.join(others)})" if others else ""
-    if not (known := with_passes(arm)):
+    if not (known := arm.items_with_passes):
         return "No item has a pass in the test part: how many of the passes were found cannot be said."
     above = f"{arm.items_recall_above_half} of {counted(known, 'item')}"
     none = len(arm.items) - known
     missing = f"; {none} more {'has' if none == 1 else 'have'} no pass in the test part" if none else ""
     return f"For {above}, more than half of the passes were found{beside}{missing}."
-
-
-def with_passes(arm: Arm) -> int:
-    """How many items have a recall: at least one pass in the test part."""
-    return sum(item.recall is not None for item in arm.items.values())
 
 
 def _truth(arm: Arm) -> Iterator[str]:
